@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench peers mariadb experiments gallery docs soak lock clean
+.PHONY: help setup demo test lint format bench peers mariadb experiments gallery docs soak lock rehearsal clean
 
 help: ## what there is to make
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -106,6 +106,14 @@ lock: $(STAMP) ## pin the versions anew
 	@$(COMPILE) --extra service --group build --upgrade -c requirements.lock -o requirements-demo.lock pyproject.toml
 	@$(COMPILE) --extra service --extra fhir --extra telemetry --group build --upgrade -c requirements.lock \
 	    -o requirements-service.lock pyproject.toml
+
+# What docs/releasing.md says, up to the upload: RESOLUTION=lowest-direct for the lowest versions, TRY=python3.13 for another Python.
+RESOLUTION ?= highest
+TRY        ?= $(BIN)/python
+
+rehearsal: $(STAMP) ## build this package as for a release, into dist/, and try it in an empty environment
+	@rm -rf dist
+	@$(BIN)/python -m releasing.rehearsal --out dist --python "$$(command -v $(TRY))" --resolution $(RESOLUTION)
 
 clean: ## remove what was made, the environment too
 	rm -rf $(VENV) .peers sfumato-demo site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .benchmarks

@@ -51,9 +51,9 @@ choose = "data"
 rows = {pegs}
 [[steps]]
 name = "plugs"
-method = "lugs"
+method = "plugs"
 of = "input"
-log_l = 0.05
+lugs = {{ log_l = 0.05 }}
 partitions = {parts}
 rows = {plugs}
 [assess]
@@ -68,7 +68,7 @@ def prepared(folder: Path, rows: int) -> Path:
     arrow, step = table.to_arrow(), -(-rows // 8)
     for i in range(8):
         pq.write_table(arrow.slice(i * step, step), folder / "data.parquet" / f"part-{i}.parquet")
-    (folder / "schema.toml").write_text(table.schema.to_toml())
+    (folder / "schema.toml").write_text(sf.samples.signed_schema(table.schema).to_toml())
     (folder / "plan.toml").write_text(PLAN.format(pegs=2 * rows, plugs=rows // 2, parts=PARTS))
     return folder
 

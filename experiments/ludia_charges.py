@@ -38,7 +38,7 @@ METHODS: dict[str, Any] = {
     "MP": MoorePenrose(),
     "ER": EcologicalRegression(columns=KNOWN),
     "ER + correction": EcologicalRegression(correction=True, columns=KNOWN),
-    "LUDIA": LUDIA(columns=KNOWN),
+    "LUDIA": LUDIA(columns=KNOWN, shrinkage=1.0),
     "CUDIA": CUDIA(4, columns=KNOWN, seed=1),
 }
 SHOWN = ("MP", "ER", "LUDIA")

@@ -35,9 +35,9 @@ METHODS: dict[str, Any] = {
     "MP": MoorePenrose(),
     "ER": EcologicalRegression(),
     "ER + correction": EcologicalRegression(correction=True),
-    "LUDIA": LUDIA(),
-    "LUDIA, cautious": LUDIA(cautious=True),
-    "LUDIA, daring": LUDIA(sharing=None, most_iterations=10),
+    "LUDIA": LUDIA(shrinkage=1.0),
+    "LUDIA, cautious": LUDIA(cautious=True, shrinkage=1.0),
+    "LUDIA, daring": LUDIA(sharing=None, most_iterations=10, shrinkage=1.0),
     "CUDIA": CUDIA(4, seed=1),
 }
 

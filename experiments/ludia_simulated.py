@@ -38,8 +38,8 @@ METHODS: dict[str, Any] = {
     "ER": EcologicalRegression(),
     "ER + correction": EcologicalRegression(correction=True),
     "LUDIA, as printed": LUDIA(rank=99, iterations=10, sharing="even"),  # the rank of X
-    "LUDIA": LUDIA(),  # rank and stop by held-out groups
-    "LUDIA, daring": LUDIA(sharing=None, most_iterations=10),  # the sharing too
+    "LUDIA": LUDIA(shrinkage=1.0),  # rank and stop by held-out groups
+    "LUDIA, daring": LUDIA(sharing=None, most_iterations=10, shrinkage=1.0),  # the sharing too
     "CUDIA, deterministic": CUDIA(3, correction=False, seed=1),
 }
 SELDOM = {"CUDIA, MCEM": CUDIA(3, "mcem", correction=False, iterations=10, seed=1)}

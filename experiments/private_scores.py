@@ -2,6 +2,9 @@
 
 python experiments/private_scores.py [--quick] [--repeats N] [--out DIR]
 
+Each figure is written to private_scores.jsonl in DIR as soon as it is there; who stops it and starts it again
+goes on from there, and several may run at once on different files (--only NAME) or methods (--by WORD).
+
 Area under the ROC curve, expected calibration error (ten bins), observed over predicted cases by sex, and
 the processor time of a fit, on rows that were not learnt from, at epsilon 0.5, 1 and 2. PrivateLogistic,
 AdditiveScore and AlphaForest promise pure epsilon. DP-EBM (interpret; it has a delta) and diffprivlib's
@@ -14,6 +17,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tempfile
 import time
 import warnings
@@ -29,12 +33,14 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-import peers
 import sfumato as sf
 from sfumato.prediction.basis import Basis, FeatureShape
 from sfumato.prediction.grid import FeatureGrid
 from sfumato.schema import Column, Kind, Provenance, Schema
 from sfumato.table import Table
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+import peers
 
 EPSILONS = (0.5, 1.0, 2.0)
 FORM = Provenance.declared("who asked the questions", "the questionnaire, or what can be measured")
@@ -143,24 +149,57 @@ def judged(truth: np.ndarray, p: np.ndarray, sexes: np.ndarray | None) -> dict[s
     return found | dict(zip(("O/P, first sex", "O/P, second sex"), map(float, ratios), strict=False))
 
 
-def without_privacy(train: Table, test: Table, target: str) -> Iterator[tuple[str, np.ndarray, float]]:
+class Kept:
+    """The figures there are, in a file with one line for each; what is there is not computed again."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        text = self._path.read_text(encoding="utf-8") if self._path.exists() else ""
+        return [json.loads(line) for line in text.splitlines()]
+
+    def has(self, *key: Any) -> bool:
+        return any((k["data"], k["split"], k["method"], k["epsilon"]) == key for k in self.lines)
+
+    def add(self, line: dict[str, Any]) -> None:
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+
+
+NOT_PRIVATE = {
+    "logistic, not private": lambda: LogisticRegression(max_iter=500),
+    "boosted trees, not private": lambda: HistGradientBoostingClassifier(
+        max_leaf_nodes=8, learning_rate=0.08
+    ),
+}
+
+
+def ours(name: str, epsilon: Any, train: Table, test: Table, target: str) -> tuple[np.ndarray, float]:
+    kind = next(k for k in OURS if k.__name__ == name)
+    start = time.process_time()
+    model = kind(epsilon, anyway=True).fit(train, target)
+    taken = time.process_time() - start
+    return model.predict_proba(test)[:, 1], taken
+
+
+def without_privacy(name: str, train: Table, test: Table, target: str) -> tuple[np.ndarray, float]:
+    """The regression sees what ours sees with many rows, the trees see codes."""
     grid = FeatureGrid.of(train.schema, target=target, steps=128)
-    truth = outcome_of(train, target)
     basis = Basis.of(grid.axes, FeatureShape.FOLDED)
-    for name, model, of in (
-        ("logistic, not private", LogisticRegression(max_iter=500), lambda t: basis.rows(grid.encode(t))[:,
-        1:]),
-        ("boosted trees, not private", HistGradientBoostingClassifier(max_leaf_nodes=8, learning_rate=0.08),
-         lambda t: grid.encode(t).T),
-    ):  # fmt: skip
-        start = time.process_time()
-        model.fit(of(train), truth)
-        taken = time.process_time() - start
-        yield name, model.predict_proba(of(test))[:, 1], taken
+    seen = [
+        basis.rows(grid.encode(t))[:, 1:] if name.startswith("logistic") else grid.encode(t).T
+        for t in (train, test)
+    ]
+    model, truth = NOT_PRIVATE[name](), outcome_of(train, target)
+    start = time.process_time()
+    model.fit(seen[0], truth)
+    return model.predict_proba(seen[1])[:, 1], time.process_time() - start
 
 
-def of_peers(train: Table, test: Table, target: str, epsilons: tuple[float, ...]) -> Iterator[Any]:
-    """Scores of the test rows by each peer that is there, on features as numbers between public bounds."""
+def of_peer(peer: str, train: Table, test: Table, target: str, epsilons: list[float]) -> Iterator[Any]:
+    """Scores of the test rows by a peer, on features as numbers between public bounds."""
     grid = FeatureGrid.of(train.schema, target=target, steps=128)
     codes = [grid.encode(t).T.astype(float) for t in (train, test)]
     sizes = [a.bins - 1 + bool(a.book.missing) for a in grid.axes]
@@ -169,45 +208,40 @@ def of_peers(train: Table, test: Table, target: str, epsilons: tuple[float, ...]
         np.save(files["features"], np.vstack(codes))
         np.save(files["outcome"], np.concatenate([outcome_of(t, target) for t in (train, test)]))
         np.save(files["train"], (np.arange(len(codes[0]) + len(codes[1])) < len(codes[0]))[None])
-        for peer, more in PEERS.items():
-            if peers.python_of(peer) is None:
-                continue
-            limits = {"low": [0.0] * len(sizes), "high": [float(max(s, 1)) for s in sizes]}
-            told = peers.ask(peer, {**files, **limits, **more, "epsilons": list(epsilons)}, seconds=7200)
-            scores = np.load(files["out"])
-            for i, epsilon in enumerate(epsilons):
-                yield NAMES[peer], epsilon, scores[i, 0, len(codes[0]) :], told["seconds"] / len(epsilons)
+        limits = {"low": [0.0] * len(sizes), "high": [float(max(s, 1)) for s in sizes]}
+        asked = {**files, **limits, **PEERS[peer], "epsilons": epsilons}
+        told = peers.ask(peer, asked, seconds=7200)
+        scores = np.load(files["out"])
+        for i, epsilon in enumerate(epsilons):
+            yield epsilon, scores[i, 0, len(codes[0]) :], told["seconds"] / len(epsilons)
 
 
-def lines(task: Task, repeats: int | None, quick: bool) -> Iterator[dict[str, Any]]:
-    epsilons = (1.0,) if quick else EPSILONS
-    for train, test in halves(task, repeats):
+def add_figures(task: Task, repeats: int | None, epsilons: list[float], by: str, kept: Kept) -> None:
+    """Every figure of a file that is not there yet; split by split, so that what there is, is a whole."""
+    methods: list[tuple[str, Any]] = [(k.__name__, e) for k in OURS for e in epsilons]
+    methods += [(name, "none") for name in NOT_PRIVATE]
+    methods += [(NAMES[p], e) for p in PEERS if peers.python_of(p) is not None for e in epsilons]
+    methods = [m for m in methods if by in m[0]]
+    for split, (train, test) in enumerate(halves(task, repeats)):
+        wanted = [m for m in methods if not kept.has(task.name, split, *m)]
+        if not wanted:
+            continue
         truth = outcome_of(test, task.target)
         sexes = np.array(test.to_arrow()[task.sex].to_pylist()) if task.sex else None
-        for kind in OURS:
-            for epsilon in epsilons:
-                start = time.process_time()
-                model = kind(epsilon, anyway=True).fit(train, task.target)
-                taken = time.process_time() - start
-                p = model.predict_proba(test)[:, 1]
-                yield {"data": task.name, "method": kind.__name__, "epsilon": epsilon,
-                       **judged(truth, p, sexes), "CPU s": taken}  # fmt: skip
-        for name, p, taken in without_privacy(train, test, task.target):
-            yield {
-                "data": task.name,
-                "method": name,
-                "epsilon": "none",
-                **judged(truth, p, sexes),
-                "CPU s": taken,
-            }
-        for name, epsilon, p, taken in [] if quick else of_peers(train, test, task.target, epsilons):
-            yield {
-                "data": task.name,
-                "method": name,
-                "epsilon": epsilon,
-                **judged(truth, p, sexes),
-                "CPU s": taken,
-            }
+
+        def add(name: str, epsilon: Any, p: np.ndarray, taken: float) -> None:
+            key = {"data": task.name, "split": split, "method": name, "epsilon": epsilon}  # noqa: B023
+            kept.add({**key, **judged(truth, p, sexes), "CPU s": taken})  # noqa: B023
+
+        for name, epsilon in wanted:
+            if name in NOT_PRIVATE:
+                add(name, epsilon, *without_privacy(name, train, test, task.target))
+            elif name not in NAMES.values():
+                add(name, epsilon, *ours(name, epsilon, train, test, task.target))
+        for peer, name in NAMES.items():
+            missing = [e for n, e in wanted if n == name]
+            for epsilon, p, taken in of_peer(peer, train, test, task.target, missing) if missing else ():
+                add(name, epsilon, p, taken)
 
 
 def summary(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -224,7 +258,7 @@ def summary(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    given = arguments(__doc__ or "")
+    given = arguments(__doc__ or "", only="files whose name has this in it", by="methods likewise")
     warnings.simplefilter("ignore", sf.SfumatoWarning)
     folder = Path(os.environ["SFUMATO_DATA"])
     tasks = [pima(folder)]
@@ -234,11 +268,12 @@ def main() -> None:
             bench(folder, "adult/bench13", "Adult", "income", "sex"),
             bench(folder, "diabetes130/bench14", "diabetes130", "readmit", "gender"),
         ]  # fmt: skip
-    found: list[dict[str, Any]] = []
+    kept = Kept(given.out / f"private_scores{'_quick' * given.quick}.jsonl")
     for task in tasks:
-        for line in lines(task, 1 if given.quick else given.repeats, given.quick):
-            found.append(line)
-        print(table(summary(found), given.out, "private_scores"), flush=True)
+        if given.only in task.name:
+            repeats, epsilons = (1, [1.0]) if given.quick else (given.repeats, list(EPSILONS))
+            add_figures(task, repeats, epsilons, given.by, kept)
+            print(table(summary(kept.lines), given.out, "private_scores"), flush=True)
 
 
 if __name__ == "__main__":

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 
-def arguments(about: str) -> argparse.Namespace:
+def arguments(about: str, **more: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--quick", action="store_true", help="few repeats, to see that it runs")
     parser.add_argument("--repeats", type=int, help="fewer (or more) splits or trials than the paper's")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
+    for name, words in more.items():
+        parser.add_argument(f"--{name}", default="", help=words)
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     return given

@@ -113,8 +113,12 @@ class Browser:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.ask("Emulation.setEmulatedMedia", features=[scheme])
         self.resize(width, height)
+        self.visit(path.resolve().as_uri())
+
+    def visit(self, address: str) -> None:
+        """Load what is at an address and wait until it is there."""
         self.events.clear()
-        self.ask("Page.navigate", url=path.resolve().as_uri())
+        self.ask("Page.navigate", url=address)
         while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
             self.events.append(self._message())
 

@@ -117,9 +117,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if fixture in needed or f"[{name}" in item.nodeid or f"-{name}" in item.nodeid:
                 item.add_marker(pytest.mark.xdist_group(name))
     yield
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None and _shares_with_its_file(item):
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
     if getattr(config.option, "loadgroup", False):
         for item in items:
             _tell_group(item)
+
+
+def _shares_with_its_file(item: pytest.Item) -> bool:
+    """Whether it asks for something that is made once a file: with every worker that gets a test of the file
+    it would be made once more."""
+    fixtures = getattr(item, "_fixtureinfo", None)
+    known = fixtures.name2fixturedefs if fixtures is not None else {}
+    return any(found[-1].scope == "module" for name, found in known.items() if name in item.fixturenames)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What is there once all tests are loaded stays: no collection of garbage needs to look at it again.
+
+    Thousands of tests and the libraries they import are millions of objects, and each full collection took
+    seconds in every worker.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _keep_part(config: pytest.Config, items: list[pytest.Item], part: str) -> None:

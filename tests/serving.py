@@ -21,6 +21,7 @@ from typing import Any
 from cli_support import PATIENCE, environment
 
 CANARY = 7319.25  # a value that must never come back, nor reach a log
+CANARY_BEGINS = r"(?<![\d.])7319"  # rounded or not, but not among the digits of a score
 
 WHOLE = {
     "glucose": 130, "bmi": 25, "age": 44, "sex": "female", "pregnancies": 2, "systolic_bp": 128,

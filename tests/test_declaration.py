@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -115,4 +116,79 @@ def test_an_unsigned_declaration_says_so_in_the_guarantee() -> None:
     both = Schema((column, replace(column, name="twin")))
     table = sf.scan(pa.table({"sex": ["f", "m"] * 20, "twin": ["f", "m"] * 20}), both)
     said = sf.synthesize(table, sf.MarginalBootstrap(epsilon=1.0), 5).guarantee.text()
-    assert "R. W. (F12), who answers for it that it was not read off these data; not signed" in said
+    assert "R. W. (F12), who answers for it that it was not read off these data; this is not signed" in said
+
+
+# -- a name in a file is nobody's word -----------------------------------------------------------------
+
+
+def _claimed(table: sf.Table) -> bool:
+    """Whether a method that claims an epsilon takes the table."""
+    try:
+        made = sf.synthesize(table, sf.MarginalBootstrap(epsilon=1.0), 5)
+    except SchemaError as refused:
+        assert "nobody signed that" in str(refused) or "nobody says where it comes from" in str(refused)
+        return False
+    return any(c.differential for c in made.guarantee)
+
+
+ROWS = pa.table({"sex": ["f", "m"] * 20, "twin": ["m", "f"] * 20})
+_WORD = Provenance.declared("R. W.", "F12")
+_SEX = Column("sex", Kind.NOMINAL, levels=("f", "m"), provenance=_WORD)
+SAID = Schema((_SEX, replace(_SEX, name="twin")))
+
+
+def _by_schema_file(folder: Path, schema: Schema) -> sf.Table:
+    (folder / "s.toml").write_text(schema.to_toml(), encoding="utf-8")
+    sf.write(sf.scan(ROWS), folder / "d.csv")
+    return sf.scan(folder / "d.csv", folder / "s.toml")
+
+
+def _by_metadata(folder: Path, schema: Schema) -> sf.Table:
+    sf.write(sf.scan(ROWS, schema), folder / "d.parquet", schema=schema)
+    return sf.scan(folder / "d.parquet")
+
+
+def _by_release(folder: Path, schema: Schema) -> sf.Table:
+    made = sf.synthesize(sf.scan(ROWS, schema), sf.MarginalBootstrap(epsilon=1.0), 40)
+    made.save(folder / "release")
+    return sf.Release.load(folder / "release").data
+
+
+def _by_database(folder: Path, schema: Schema) -> sf.Table:
+    sf.write(sf.scan(ROWS), folder / "visits.csv")
+    entry = schema.to_toml().replace("[columns.", "[tables.visits.columns.").partition("\n\n")[2]
+    text = f'sfumato_database = 1\n[tables.visits]\ndata = "visits.csv"\n\n{entry}'
+    (folder / "db.toml").write_text(text, encoding="utf-8")
+    return sf.scan_database(folder, folder / "db.toml")["visits"]
+
+
+DOORS = (_by_schema_file, _by_metadata, _by_release, _by_database)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_through_no_file_does_an_unsigned_declaration_carry_a_promise(door, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """What the program says counts in the program; signed it counts from each file, too."""
+    assert _claimed(sf.scan(ROWS, SAID))
+    assert not _claimed(door(tmp_path, SAID))
+
+
+@pytest.mark.parametrize("door", [d for d in DOORS if d is not _by_metadata])  # no domain counts from there
+def test_through_every_file_of_words_a_signed_one_does(door, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    assert _claimed(door(tmp_path, SAID.declare("R. W.", "F12", ["sex", "twin"], key=KEY)))
+
+
+def test_no_file_says_of_itself_that_it_is_believed() -> None:
+    text = SAID.to_toml()
+    for more in ('checked = "said by the program that uses it"', 'checked = "signed by somebody trusted"'):
+        with pytest.raises(SchemaError, match="unknown key"):
+            Schema.from_toml(text.replace('by = "R. W."', f'by = "R. W."\n{more}'))
+
+
+def test_a_person_declares_again_what_a_file_says() -> None:
+    """In a program by a word, for a file with a key; what another person is said to declare stays theirs."""
+    read = Schema.from_toml(SAID.to_toml())
+    assert not read["sex"].public and read.declare("R. W.", "F12")["sex"].public
+    assert read.declare("A. Miller", "list") == read  # not theirs
+    assert read.declare("A. Miller", "list", ["sex"])["sex"].origin == "declared by A. Miller (list)"
+    assert Schema.from_toml(read.declare("R. W.", "F12", key=KEY).to_toml())["sex"].public

@@ -51,11 +51,14 @@ def test_the_core_is_light() -> None:
 
 @pytest.mark.parametrize(
     ("extra", "brings"),
-    [("spark", "pyspark"), ("service", "starlette"), ("linkage", "splink"), ("ibis", "sqlalchemy")],
+    [("spark", "pyspark"), ("service", "starlette"), ("linkage", "splink"), ("ibis", "ibis-framework")],
 )
 def test_extras_bring_the_rest(extra: str, brings: str) -> None:
-    names = closure(PROJECT["optional-dependencies"][extra])
-    assert brings in names or (extra == "ibis" and "ibis-framework" in names)
+    assert brings in closure(PROJECT["optional-dependencies"][extra])
+
+
+def test_the_service_needs_no_second_way_to_a_database() -> None:
+    assert "sqlalchemy" not in closure(PROJECT["optional-dependencies"]["service"])
 
 
 def test_the_extras_are_the_promised_ones() -> None:

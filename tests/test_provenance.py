@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from declared import PUBLIC
+from declared import PUBLIC, signed
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,7 +59,8 @@ def test_what_is_no_domain_has_no_provenance() -> None:
 @given(st.sampled_from([(0, 1, 2), (0.5, 18, 1e300), (-1.5, 0, float("inf"))]), st.booleans())
 def test_numbers_are_the_same_however_they_are_written(edges: tuple[float, ...], missing: bool) -> None:
     column = Column("a", Kind.NUMERIC, edges=edges, missing=missing, provenance=PUBLIC)
-    assert Schema.from_toml(Schema((column,)).to_toml())["a"].public
+    assert Schema.from_toml(Schema((column,)).to_toml())["a"].stated
+    assert Schema.from_toml(signed(Schema((column,))).to_toml())["a"].public
 
 
 def test_a_text_edit_makes_nothing_public() -> None:
@@ -80,10 +81,14 @@ def test_a_text_edit_makes_nothing_public() -> None:
         assert not any(c.public for c in edited), after
         with pytest.raises(SchemaError, match="2 without a public domain"):
             sf.PrivateSynthesizer().fit(table.with_schema(edited))
-    # The digest has no key: who computes it has lied on purpose, under a name that the guarantee shows.
+    # The digest has no key, and anybody can compute it: a name in a file is nobody's word.
     lie = f'origin = "declared"\nby = "Mallory"\nreason = "so"\ndomain = "{digest}"'
     edited = Schema.from_toml(text.replace('origin = "read off the data"', lie))
-    assert "declared by Mallory (so)" in " ".join(grounds(edited))
+    assert edited["a"].stated and not edited["a"].public and not grounds(edited)
+    assert edited["a"].origin == "declared by Mallory, as the file says, but nobody signed that"
+    with pytest.raises(SchemaError, match=r"nobody signed that") as refused:
+        sf.PrivateSynthesizer().fit(table.with_schema(edited))
+    assert "sfumato schema declare --key" in refused.value.hint
 
 
 def test_an_old_schema_keeps_its_review_and_gets_no_promise() -> None:
@@ -295,7 +300,6 @@ def test_domains_from_the_data_end_every_claim(name: str, settings: dict[str, An
 @pytest.mark.parametrize(
     ("name", "settings"), list(claiming()), ids=lambda v: v if isinstance(v, str) else ""
 )
-@pytest.mark.filterwarnings("ignore:nothing useful can be published")  # as the noise falls
 def test_every_claim_says_who_answers_and_what_finding_cost(name: str, settings: dict[str, Any]) -> None:
     (own,) = differential(promised(name, settings, table(PUBLIC)))
     assert "declared by a test (made up for it)" in own.text()
@@ -328,7 +332,7 @@ def test_a_release_shows_where_public_domains_come_from(tmp_path: Path) -> None:
     release = sf.Release(rows, Guarantee.of(NoGuarantee("for a test")))
     release.save(tmp_path / "out")
     public = Schema.read(tmp_path / "out" / "public" / "schema.toml")
-    assert public["sex"].public and public["sex"].provenance == rows.schema["sex"].provenance
+    assert public["sex"].stated and public["sex"].provenance == rows.schema["sex"].provenance
     assert not public["region"].public and public["region"].provenance is None
 
 

@@ -12,7 +12,7 @@ import shutil
 import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -389,3 +389,55 @@ def test_files_that_who_reads_a_folder_leaves_out_are_not_signed(tmp_path: Path,
     with pytest.raises(VerificationError, match="not those of the manifest"):
         sign(public, OFFICER, "A. Miller")
     assert not verify(public, trusted=[]).ok
+
+
+# -- what the reader's own trust file and the log know --------------------------------------------------
+
+
+@pytest.fixture
+def own_trust(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Writes the reader's own trust file: one entry for the officer's key."""
+
+    def write(entry: str) -> None:
+        path = tmp_path / "own.toml"
+        path.write_text(f'[[keys]]\nname = "A. Miller"\npublic = "{OFFICER.public}"\n{entry}\n')
+        path.chmod(0o644)
+        monkeypatch.setenv("SFUMATO_TRUST", str(path))
+
+    return write
+
+
+def test_a_revoked_key_counts_under_no_other_name(tmp_path: Path, saved: Path, own_trust) -> None:  # type: ignore[no-untyped-def]
+    """Named by its digits, its file, or another trust file: who was told that it is stolen is not untold."""
+    OFFICER.save_public(tmp_path / "officer.pub")
+    other = tmp_path / "other.toml"
+    other.write_text(f'[[keys]]\nname = "The new officer"\npublic = "{OFFICER.public}"\n')
+    other.chmod(0o644)
+    ways = (OFFICER.public, tmp_path / "officer.pub", other, [OFFICER.public.upper()])
+    for way in ways:
+        assert verify(saved / "one", trusted=way).standing is Standing.AUTHENTIC
+    own_trust('revoked = 2026-11-02\nreason = "laptop stolen"')
+    for way in ways:
+        found = verify(saved / "one", trusted=way)
+        assert found.standing is W and not found.ok and "laptop stolen" in found.verdict
+
+
+def test_what_the_trust_file_says_of_a_key_holds_where_it_is_named(saved: Path, own_trust) -> None:  # type: ignore[no-untyped-def]
+    own_trust("until = 2026-03-30")
+    assert verify(saved / "one", trusted=OFFICER.public).standing is W
+    own_trust('signs = ["model"]')
+    assert verify(saved / "one", trusted=OFFICER.public).standing is W
+    own_trust("until = 2026-03-31")
+    assert verify(saved / "one", trusted=OFFICER.public).standing is Standing.AUTHENTIC
+
+
+def test_the_log_tells_a_signature_that_bears_an_earlier_day(tmp_path: Path) -> None:
+    """A key was retired; who still has it signs today, under a day when it was good."""
+    folder, log = released(3).save(tmp_path / "one"), tmp_path / "log"
+    today = datetime.now(UTC).date()
+    sign(folder, OFFICER, "A. Miller", on=today - timedelta(days=60), log=log)
+    retired = Trust((replace(TRUST.keys[0], end=today - timedelta(days=30)),))
+    assert verify(folder, trusted=retired).standing is Standing.AUTHENTIC  # its word
+    found = verify(folder, trusted=retired, log=log)
+    assert found.standing is W and not found.ok and "by the log it was released" in found.verdict
+    assert verify(folder, trusted=TRUST, log=log).standing is Standing.AUTHENTIC

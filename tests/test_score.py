@@ -49,10 +49,16 @@ def test_rounding_does_not_carry_a_value_out_of_its_range() -> None:
 def test_a_notebook_shows_scores_and_tables_without_markup_or_cells() -> None:
     import pyarrow as pa
 
+    from sfumato.privacy import Guarantee, NoGuarantee
+    from sfumato.release import Release
     from sfumato.table import Table
 
     score = Score(name="<b>", section="utility", value=0.5, range=(0, 1), better="higher", meaning="a & b")
     shown = score._repr_html_()
     assert "&lt;b&gt;: 0.5" in shown and "a &amp; b" in shown
-    table = Table.from_arrow(pa.table({"<i>": ["zebra7319", "b"]}))._repr_html_()
-    assert "&lt;i&gt;" in table and "zebra7319" not in table and "nominal" in table
+    table = Table.from_arrow(pa.table({"<i>": ["zebra7319", "b"]}))
+    release = Release(table, Guarantee.of(NoGuarantee("a test")), draft="<u>not signed</u>")
+    for thing in (table, table.schema, release):
+        shown = thing._repr_html_()
+        assert "&lt;i&gt;" in shown and "zebra7319" not in shown and "nominal" in shown
+    assert "nothing is promised" in shown.lower() and "&lt;u&gt;" in shown

@@ -166,7 +166,8 @@ def test_what_a_file_cannot_show_is_said_with_its_reason(tmp_path: Path, claim: 
         assert recorded.detail.startswith("not recounted, because ")
     whole = verify(target)
     assert whole.ok and whole.unproven == (recorded, *unpaid)
-    assert str(whole).endswith(f"{1 + len(unpaid)} of {1 + len(unpaid)} claims cannot be seen in a file.")
+    assert f"{1 + len(unpaid)} of {1 + len(unpaid)} claims cannot be seen in a file." in whole.verdict
+    assert [c.subject for c in whole.warnings] == ["domain of 'q'"] * len(unpaid)  # nobody answers for it
 
 
 def test_a_column_said_to_be_pseudonyms_must_look_like_them() -> None:

@@ -126,6 +126,11 @@ class Maker:
         middle = self._choice(n, list(string.ascii_uppercase))
         return [f"{a} {m}. {b}" for a, m, b in zip(self._first(n), middle, self._last(n), strict=True)]
 
+    def _pairs(self, n: int, *words: str) -> list[str]:
+        """'pairs Ana|Ivo / Novak|Babić': one of each side, as names of people are in any script."""
+        sides = [side.strip().split("|") for side in " ".join(words).split("/")]
+        return [" ".join(side[self.rng.integers(len(side))] for side in sides) for _ in range(n)]
+
     def _city(self, n: int) -> list[str]:
         return self._choice(n, _CITIES)
 

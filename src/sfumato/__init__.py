@@ -79,12 +79,14 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.plan.step import step as step
     from sfumato.prediction.additive import AdditiveScore as AdditiveScore
     from sfumato.prediction.artefact import load_model as load_model
+    from sfumato.prediction.comparison import compare_scores as compare_scores
     from sfumato.prediction.dpat import DPaT as DPaT
     from sfumato.prediction.dpat import EDPaT as EDPaT
     from sfumato.prediction.ensemble import AlphaEnsemble as AlphaEnsemble
     from sfumato.prediction.forest import AlphaForest as AlphaForest
     from sfumato.prediction.logistic import PrivateLogistic as PrivateLogistic
     from sfumato.prediction.tree import AlphaTree as AlphaTree
+    from sfumato.privacy.grants import Budget as Budget
     from sfumato.privacy.guarantee import Guarantee as Guarantee
     from sfumato.privacy.guest_claims import sign_claim as sign_claim
     from sfumato.privacy.ledger import Ledger as Ledger
@@ -131,8 +133,10 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.synthesis.private import PrivateSynthesizer as PrivateSynthesizer
     from sfumato.synthesis.synthesize import synthesize as synthesize
     from sfumato.table import Table as Table
+    from sfumato.tabulation.cell_keys import CellKeys as CellKeys
     from sfumato.tabulation.rounding import ControlledRounding as ControlledRounding
     from sfumato.tabulation.rules import Dominance as Dominance
+    from sfumato.tabulation.rules import Homogeneity as Homogeneity
     from sfumato.tabulation.rules import MinimumCount as MinimumCount
     from sfumato.tabulation.rules import PPercent as PPercent
     from sfumato.tabulation.suppression import CellSuppression as CellSuppression
@@ -156,8 +160,10 @@ _HOME = {
     "AverageClassSize": "anonymization.loss",
     "Beam": "anonymization.greedy.search",
     "Blocks": "synthesis.blocks",
+    "Budget": "privacy.grants",
     "BudgetError": "errors",
     "CUDIA": "reconstruction.cudia",
+    "CellKeys": "tabulation.cell_keys",
     "CellSuppression": "tabulation.suppression",
     "Centroid": "anonymization.shape.methods",
     "ClusterDither": "anonymization.shape.methods",
@@ -186,6 +192,7 @@ _HOME = {
     "Height": "anonymization.information",
     "Hierarchy": "hierarchy",
     "HierarchyNetwork": "anonymization.network",
+    "Homogeneity": "tabulation.rules",
     "Implies": "synthesis.constraints",
     "JAnonymity": "criteria",
     "KAnonymity": "criteria",
@@ -256,6 +263,7 @@ _HOME = {
     "audit": "assessment.audit",
     "average_of": "reconstruction.uses",
     "combine_estimates": "workloads.combination",
+    "compare_scores": "prediction.comparison",
     "describe": "description",
     "fit_lasso": "reconstruction.uses",
     "fit_random_intercepts": "reconstruction.uses",

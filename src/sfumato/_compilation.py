@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numba
 
+from sfumato._system import disk, locks
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -121,21 +123,19 @@ def _locked(path: str) -> Iterator[None]:
         yield
     finally:
         mine.discard(path)
-        os.close(handle)  # which lets it go
+        locks.close(handle)
 
 
 def _lock(path: str) -> int | None:
     """An open file with a lock on it; None if there is none to be had."""
     try:
-        import fcntl
-
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except (ImportError, OSError):
+        handle = disk.opened(path, os.O_RDWR | os.O_CREAT)
+    except OSError:
         return None
     until = time.monotonic() + _PATIENCE
     while time.monotonic() < until:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            locks.hold(handle, wait=False)
             return handle
         except BlockingIOError:
             time.sleep(0.02)

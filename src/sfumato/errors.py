@@ -13,7 +13,14 @@ from unicodedata import category
 
 
 class SfumatoError(Exception):
-    """Base of every error the package raises on purpose: what, where, and a hint what next."""
+    """Base of every error the package raises on purpose: what, where, and a hint what next.
+
+    >>> try:
+    ...     sf.KAnonymity(0)
+    ... except sf.SfumatoError as error:
+    ...     print(error.hint)
+    KAnonymity(5)
+    """
 
     def __init__(self, message: str, *, hint: str = "", values: Sequence[object] = ()) -> None:
         super().__init__(message)
@@ -26,19 +33,44 @@ class SfumatoError(Exception):
 
 
 class DataError(SfumatoError):
-    """The input cannot be read, or is not what it was said to be."""
+    """The input cannot be read, or is not what it was said to be.
+
+    >>> sf.scan("nowhere.csv")
+    Traceback (most recent call last):
+        ...
+    sfumato.errors.DataError: no file nowhere.csv. Hint: check the path
+    """
 
 
 class SchemaError(SfumatoError):
-    """A schema contradicts itself or the data."""
+    """A schema contradicts itself or the data.
+
+    >>> sf.Schema((sf.Column("age", "numeric"), sf.Column("age", "ordinal")))
+    Traceback (most recent call last):
+        ...
+    sfumato.errors.SchemaError: column names repeat: age. Hint: rename one of them
+    """
 
 
 class ParameterError(SfumatoError):
-    """A parameter is out of its range."""
+    """A parameter is out of its range.
+
+    >>> sf.PrivateSynthesizer(epsilon=-1)
+    Traceback (most recent call last):
+        ...
+    sfumato.errors.ParameterError: epsilon is a number from 0.001 to 100...
+    """
 
 
 class PlanError(SfumatoError):
-    """A plan has faults. faults: (line, sentence) for each of them, in the order of the lines."""
+    """A plan has faults. faults: (line, sentence) for each of them, in the order of the lines.
+
+    >>> try:
+    ...     sf.Plan.from_toml("sfumato_plan = 2")
+    ... except sf.PlanError as error:
+    ...     print(error.faults)
+    ((1, "the plan needs 'input'"), (1, "the plan needs 'steps'"))
+    """
 
     def __init__(
         self,
@@ -53,19 +85,49 @@ class PlanError(SfumatoError):
 
 
 class BudgetError(SfumatoError):
-    """A privacy budget does not cover what was asked, or a grant was used before."""
+    """A privacy budget does not cover what was asked, or a grant was used before.
+
+    >>> ledger = sf.Ledger.in_memory(sf.Budget(epsilon=0.5))
+    >>> ledger.grant(epsilon=1.0, purpose="too much")
+    Traceback (most recent call last):
+        ...
+    sfumato.errors.BudgetError: the budget does not cover this: epsilon = 1.0 needed, epsilon = 0.5 left...
+    """
 
 
 class OutputError(SfumatoError):
-    """The result could not be written; nothing half-written is left behind."""
+    """The result could not be written; nothing half-written is left behind.
+
+    >>> table = sf.samples.members(3).select(["sex"])
+    >>> path = sf.write(table, "people.csv")
+    >>> sf.write(table, "people.csv")
+    Traceback (most recent call last):
+        ...
+    sfumato.errors.OutputError: people.csv could not be written: it exists already...
+    """
 
 
 class VerificationError(SfumatoError):
-    """A release is not what its record says."""
+    """A release is not what its record says.
+
+    >>> path = sf.pseudonymize(sf.samples.members(20).select(["id", "sex"]), columns=["id"]).save("out")
+    >>> with open("out/public/card.md", "a") as card:
+    ...     print("All of it is anonymous.", file=card)
+    >>> sf.verify("out").require()
+    Traceback (most recent call last):
+        ...
+    sfumato.errors.VerificationError: the release is not what it says: card.md (altered...
+    """
 
 
 class MissingExtraError(SfumatoError):
-    """An optional part is not installed."""
+    """An optional part is not installed.
+
+    >>> raise sf.MissingExtraError("reading workbooks", "excel")
+    Traceback (most recent call last):
+        ...
+    sfumato.errors.MissingExtraError: reading workbooks needs a part that is not installed...
+    """
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(
@@ -74,7 +136,15 @@ class MissingExtraError(SfumatoError):
 
 
 class SfumatoWarning(UserWarning):
-    """Something the user should know although the work goes on."""
+    """Something the user should know although the work goes on.
+
+    >>> issubclass(sf.SfumatoWarning, UserWarning)
+    True
+    """
+
+
+class NoisyWarning(SfumatoWarning):
+    """What the user should know by noised counts alone: whether it is said depends on how the noise falls."""
 
 
 def listed(items: Sequence[str], most: int = 8) -> str:

@@ -45,6 +45,14 @@ class Key:
 
     A key cannot be pickled: frameworks pickle whatever a function touches, and write it to logs, caches
     and disks. Send `key.to_bytes()` where a worker needs it, and only there.
+
+    >>> key = sf.Key.from_seed(7)
+    >>> key
+    Key(seeded)
+    >>> key.generator("rows").integers(0, 10, 5).tolist()
+    [7, 3, 0, 3, 5]
+    >>> sf.Key.fresh().seeded
+    False
     """
 
     __slots__ = ("_bytes", "seeded")

@@ -34,6 +34,14 @@ class Table:
     """Rows and what they mean. Lazy: nothing is read before it is asked for, and only codebooks are kept.
 
     memory_limit: for counts of many cells, how much memory DuckDB may use before it spills to disk.
+
+    >>> people = sf.samples.members(100).select(["age", "sex"])
+    >>> people
+    Table(arrow; age: numeric, sex: nominal)
+    >>> people.counts("sex").total
+    100
+    >>> people.head(2).to_pylist()
+    [{'age': 46, 'sex': 'female'}, {'age': 22, 'sex': 'female'}]
     """
 
     source: Source

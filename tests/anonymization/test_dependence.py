@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -64,8 +66,9 @@ def test_the_guarantee_says_what_was_done() -> None:
     (claim,) = release.guarantee.claims
     assert {"age", "sex", "work"} <= set(claim.columns)  # type: ignore[attr-defined]
     said = " ".join(claim.assumptions)
-    assert "'work' exchanged with the quasi-identifiers" in said
-    assert "'dx' exchanged each by itself" in said and "can still tell a row" in said
+    # One key in a hundred finds a column more, which has nothing to do with the others: it is then named too.
+    assert re.search(r"'work'[^.:;]* exchanged with the quasi-identifiers", said)
+    assert re.search(r"'dx'[^.:;]* exchanged each by itself", said) and "can still tell a row" in said
     kept = sf.anonymize(world(), sf.KAnonymity(K), method=sf.ClusterResample())
     assert "tested" not in " ".join(kept.guarantee.claims[0].assumptions)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import warnings
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -12,12 +13,32 @@ from hypothesis import strategies as st
 from random_tables import criteria, methods, problems
 
 import sfumato as sf
+from sfumato.anonymization import optimal
 from sfumato.errors import ParameterError, SfumatoWarning
 
 
 @settings(max_examples=70)
 @given(problems(), criteria(), methods())
 def test_every_release_recounted_satisfies_its_criteria(problem, criterion, method) -> None:
+    recount(problem, criterion, method)
+
+
+@settings(max_examples=25)
+@given(problems(), criteria(), st.sampled_from([0.0, 0.2, 1.0]), st.sampled_from([1, 30, 400]))
+def test_every_release_of_the_search_from_the_top_does_so(problem, criterion, share, work) -> None:
+    """As if every lattice were too large to be walked through; stopped wherever."""
+    with patch.object(optimal, "_LARGE", 0):
+        recount(problem, criterion, sf.OptimalRecoding(max_suppressed=share, work_limit=work))
+
+
+@settings(max_examples=25)
+@given(problems(), criteria(), st.sampled_from([1, 200]))
+def test_every_release_of_local_recoding_does_so(problem, criterion, work) -> None:
+    recount(problem, criterion, sf.LocalRecoding("fast", work_limit=work, max_suppressed=1.0))
+
+
+def recount(problem, criterion, method) -> None:
+    """Anonymize, save, load, and count the file."""
     table, hierarchies = problem
     try:
         with warnings.catch_warnings():

@@ -234,3 +234,15 @@ def test_spaces_around_numbers_are_no_other_numbers() -> None:
         thresholds={"risk": 0.05}, key=KEY,
     )  # fmt: skip
     assert found.thresholds[0].outcome == "not met"
+
+
+def test_a_weight_that_is_released_as_words_is_judged_all_the_same() -> None:
+    rng = np.random.default_rng(0)
+    rows = {"weight": rng.integers(100, 900, 200) / 7, "age": rng.integers(18, 90, 200)}
+    words = {**rows, "weight": [f"~{w}~" for w in rows["weight"]]}
+    schema = sf.scan(pa.table(rows)).schema.with_("weight", role="weight")
+    found = assess(
+        sf.scan(pa.table(rows), schema), pa.table(words), effort="quick", thresholds={"risk": 0.05}, key=KEY,
+        scope="limits",
+    )  # fmt: skip
+    assert found.thresholds[0].outcome != "met"

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.assessment.copies import drift, shared_with_release
+from sfumato.assessment.copies import counted_rows, drift, shared_with_release
 from sfumato.errors import ParameterError
 from sfumato.seeds import Key
 from sfumato.table import Table
@@ -74,9 +74,9 @@ def test_rows_of_the_release_are_no_control(share: float) -> None:
     many = round(share * ROWS)
     mixed = pa.concat_tables([released.slice(0, many), rest.slice(many)])
     names = original.column_names
-    found = shared_with_release(scan(original), scan(released), scan(mixed), names)
+    found = shared_with_release(counted_rows([scan(original), scan(released), scan(mixed)], names))
     assert found.p < 1e-4 and abs(found.rows - many) <= 0.02 * ROWS
-    assert shared_with_release(scan(original), scan(released), scan(rest), names).p > 1e-4
+    assert shared_with_release(counted_rows([scan(original), scan(released), scan(rest)], names)).p > 1e-4
     # Half of the release are copies, the other half is lent to the control: both are met as often.
     half = pa.concat_tables([original.slice(0, ROWS // 2), released.slice(ROWS // 2)])
     lent = pa.concat_tables([released.slice(ROWS // 2), rest.slice(ROWS // 2)])
@@ -98,7 +98,7 @@ def test_a_release_without_twins_is_not_taken_for_the_control() -> None:
     rng = np.random.default_rng(0)
     few = [pa.table({"a": rng.integers(0, 40, 900), "b": rng.integers(0, 30, 900)}) for _ in range(3)]
     once = few[1].group_by(["a", "b"]).aggregate([])
-    assert shared_with_release(scan(few[0]), scan(once), scan(few[2]), ["a", "b"]).p > 1e-4
+    assert shared_with_release(counted_rows([scan(few[0]), scan(once), scan(few[2])], ["a", "b"])).p > 1e-4
 
 
 @pytest.mark.parametrize(
@@ -109,3 +109,26 @@ def test_a_release_without_twins_is_not_taken_for_the_control() -> None:
 def test_a_limit_that_decides_nothing_is_refused(limits: dict[str, float]) -> None:
     with pytest.raises(ParameterError, match="between 0 and 1"):
         sf.assess(people(1, 50), people(2, 50), thresholds=limits, **KNOWN)
+
+
+def test_people_who_are_all_alike_are_not_judged() -> None:
+    """Equal files of equal people are no mistake in the control, and "met" would be no news."""
+    same = pa.table({"age": [40] * 60, "sex": ["f"] * 60, "zip": ["10000"] * 60, "dx": ["a"] * 60})
+    found = judged(same, same, same).thresholds[0]
+    assert found.outcome == "not examined"
+    assert "Give columns in which people differ" in found.sentence
+    gaps = same.set_column(1, "sex", pa.array(["f", None] * 30))
+    assert "people differ" not in judged(gaps, gaps.slice(0, 50), gaps.slice(0, 40)).thresholds[0].sentence
+
+
+@pytest.mark.parametrize("rows", [1, 11])
+def test_so_few_released_rows_are_not_called_safe(rows: int) -> None:
+    """Copies of all of them may be chance: 3 rows of 3 copied were "met" without a control."""
+    original = people(1, 300)
+    found = sf.assess(
+        original, original.slice(0, rows), thresholds={"risk": 0.9}, key=Key.from_seed(1), scope="limits",
+        **KNOWN,
+    )  # fmt: skip
+    assert found.thresholds[0].outcome in ("not examined", "not met")
+    if rows == 1:
+        assert "so few that nobody can tell copies from chance" in found.thresholds[0].sentence

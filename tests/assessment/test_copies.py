@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
 import numpy as np
+import oracles
 import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.assessment.copies import find, overlap
+from sfumato.assessment.copies import Overlap, counted_rows, find, overlap
+from sfumato.assessment.copies.cells import cells
 from sfumato.assessment.copies.equality import equal_rows
-from sfumato.assessment.copies.nearness import few
+from sfumato.assessment.copies.nearness import evidence, few
 from sfumato.assessment.copies.rarity import RowTree
 from sfumato.assessment.copies.tails import detectable, tail
 from sfumato.seeds import Key
@@ -40,6 +43,11 @@ def people(rows: int, seed: int) -> dict[str, list[object]]:
 
 def table(columns: dict[str, list[object]]) -> Table:
     return sf.scan(pa.table(columns))
+
+
+def lent(original: Table, control: Table, columns: Sequence[str], seed: int = 3) -> Overlap:
+    """Originals in the control; what was released does not enter it."""
+    return overlap(counted_rows([original, original, control], columns), Key.from_seed(seed), 1e-3)
 
 
 def rows_of(
@@ -172,7 +180,7 @@ def test_few_and_common_columns_are_no_overlap_and_no_copies() -> None:
             }
             for _ in range(3)
         )
-        assert overlap(table(original), table(control), ["a", "b", "c"], KEY).p > 1e-3
+        assert lent(table(original), table(control), ["a", "b", "c"]).p > 1e-3
         assert found(original, rest, control, known=["a"]).p > 1e-3
         assert found(original, rest, None, known=["a"]).p > 1e-3
 
@@ -184,9 +192,32 @@ def test_rows_of_the_original_in_the_control_are_found(three, share: float) -> N
     many = round(share * ROWS)
     mixed = joined(rows_of(control, np.arange(ROWS - many)), rows_of(original, np.arange(many)[::-1]))
     mixed = rows_of(mixed, np.random.default_rng(0).permutation(ROWS))
-    seen = overlap(table(original), table(mixed), columns, KEY)
+    seen = lent(table(original), table(mixed), columns)
     assert seen.p < (1e-3 if share < 0.02 else 1e-6) and abs(seen.rows - many) <= 0.02 * ROWS
-    assert overlap(table(original), table(control), columns, KEY).p > 1e-3
+    assert lent(table(original), table(control), columns).p > 1e-3
+
+
+def test_what_is_said_to_be_noticed_in_a_control_is_noticed() -> None:
+    """The share of lent rows that would be noticed 95 times in 100 is; half of it is not surely."""
+    columns = ["a", "b", "c"]
+    hits, few_, told = 0, 0, []
+    for seed in range(16):
+        rng = np.random.default_rng(seed)
+        files = [
+            {n: list(rng.geometric(p, 800).astype(str)) for n, p in (("a", 0.03), ("b", 0.05), ("c", 0.3))}
+            for _ in range(2)
+        ]
+        told.append(lent(table(files[0]), table(files[1]), columns, seed).seen)
+        for share in (told[-1], told[-1] / 4):
+            many = round(share * 800)
+            mixed = joined(rows_of(files[1], np.arange(800 - many)), rows_of(files[0], np.arange(many)))
+            noticed = lent(table(files[0]), table(mixed), columns, seed).p <= 1e-3
+            hits, few_ = (hits + noticed, few_) if share == told[-1] else (hits, few_ + noticed)
+    assert min(told) > 0.01 and max(told) < 0.2
+    assert hits >= 9  # of 16; 95 in 100 give fewer less than once in a million
+    assert few_ < hits
+    same = table({"a": ["x"] * 300})
+    assert lent(same, same, ["a"]).seen == 1  # where all are alike nobody can tell who is in both
 
 
 def test_the_tail_test_keeps_its_level_and_sees_few() -> None:
@@ -198,6 +229,36 @@ def test_the_tail_test_keeps_its_level_and_sees_few() -> None:
     assert tail(some, rng.normal(size=300)).p < 1e-3
     nothing = tail(np.full(5, -np.inf), np.full(4, -np.inf))
     assert nothing.p == 1 and nothing.excess == 0
+
+
+def test_the_most_of_a_tail_holds_the_largest_excess() -> None:
+    """At whichever cut the excess is largest, its bound errs as seldom as it says: 1 in 100."""
+    rng = np.random.default_rng(4)
+    wrong = 0
+    for _ in range(200):
+        inside = rng.normal(size=500)
+        inside[rng.random(500) < 0.1] += (
+            2.0  # a tenth stands out: at the best cut by .1 (P(z > c - 2) - P(z > c))
+        )
+        wrong += tail(inside, rng.normal(size=500)).most(0.01) < 0.1 * 0.6826
+    assert wrong <= 13  # of 200 at 0.01, more happens less than once in a million
+    assert tail(np.full(5, -np.inf), np.full(4, -np.inf)).most(0.01) == 0
+
+
+def test_the_strongest_row_is_that_of_all_rows() -> None:
+    """Rows that cannot win are left out early; nobody who could is."""
+    original, control, rest = (people(60, seed) for seed in (5, 6, 7))
+    rest = joined(rows_of(rest, np.arange(40)), rows_of(original, np.arange(20)))
+    found_ = cells([(table(f), None) for f in (original, rest, control)], list(original), {}, apart=(1,))
+    for itself in (None, np.arange(60)):
+        rows = found_.files[1] if itself is None else found_.files[0]
+        seen = evidence(found_, found_.files[0], rows, itself=itself)
+        for person in range(60):
+            total = np.array(oracles.copy_evidence(found_, found_.files[0][:, person], rows))
+            if itself is not None:
+                total[person] = -np.inf
+            assert total[seen.row[person]] == pytest.approx(total.max(), abs=1e-3)
+            assert seen.score[person] in (-np.inf, pytest.approx(total.max(), abs=1e-3))
 
 
 def test_what_is_said_to_be_seen_is_seen() -> None:
@@ -222,9 +283,9 @@ def test_rarity_follows_what_hangs_together() -> None:
     one = rng.integers(0, 10, 5_000)
     codes = np.column_stack([one, one, one])
     tree = RowTree.fit(codes, np.ones(5_000, np.int64), [10, 10, 10])
-    assert np.allclose(-tree.log_probability(codes, less=1.0), np.log(10), atol=0.15)
+    assert np.allclose(-tree.log_probability(codes, 1.0)[0], np.log(10), atol=0.15)
     mixed = np.array([[0, 1, 2]])
-    assert -tree.log_probability(mixed, less=0.0)[0] > 2 * np.log(10)
+    assert -tree.log_probability(mixed, 0.0)[0][0] > 2 * np.log(10)
 
 
 def test_few_is_a_fifth() -> None:
@@ -265,8 +326,8 @@ def test_people_of_few_columns_who_agree_by_chance_are_no_copies() -> None:
             for _ in range(2)
         ]
         columns = files[0].columns
-        overlaps.append(overlap(files[0], files[1], columns, KEY).p)
-        copies.append(equal_rows(files[0], files[1], None, columns, 0.01, KEY).tail.p)
+        overlaps.append(lent(files[0], files[1], columns).p)
+        copies.append(equal_rows(counted_rows(files[:2], columns), 0.01, KEY).tail.p)
     assert min(overlaps) > 1e-4
     assert sum(p <= 0.05 for p in overlaps) <= 10  # of 30, exact: more happens less than once in a million
     assert sum(p <= 0.01 for p in copies) <= 2

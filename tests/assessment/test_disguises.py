@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
+from sfumato.assessment.copies.cells import cells
 from sfumato.assessment.reading.layout import relaid
 from sfumato.assessment.reading.matching import match_columns, understood
 from sfumato.assessment.reading.unread import merged, unread
@@ -196,3 +197,31 @@ def test_codes_of_other_people_are_read_without_bringing_them_nearer(code: str, 
     assert copies["copied rows"].value > 0.8 or code.endswith("x")
     rows = [p["row of the original"] == p["row of the release"] for p in copies.people]
     assert np.mean(rows) > 0.9
+
+
+def test_copies_in_another_spelling_among_plain_rows_are_read(three: tuple[pd.DataFrame, ...]) -> None:
+    """A tenth of a file, copies in capitals beside other people's plain rows, was met."""
+    original, rest = (f.drop(columns="cost") for f in three[::2])
+    loud = original[:150].astype(str).map(lambda v: v.upper() + " ")
+    mixed = sf.scan(pd.concat([loud, rest[150:].astype(str)]), keep_text=True)
+    read = understood(mixed, match_columns(sf.scan(original), mixed)).to_pandas()
+    assert (read[:150].astype(str) == original[:150].astype(str)).all().all()
+    assert (read[150:].astype(str) == rest[150:].astype(str)).all().all()
+
+
+def test_codes_among_plain_values_are_not_taken_for_read(three: tuple[pd.DataFrame, ...]) -> None:
+    """Three tenths of a file, copies under a code beside other people's plain rows, were met."""
+    original, _, rest = three
+    coded = original[:450].assign(**{n: "k" + original[n][:450].str[::-1] for n in ("sex", "zip", "dx")})
+    assert unread(sf.scan(original), sf.scan(pd.concat([coded, rest[450:]])), {}) == ("sex", "zip", "dx")
+    moved = original[:450].assign(cost=original["cost"][:450] + 1e6)
+    assert unread(sf.scan(original), sf.scan(pd.concat([moved, rest[450:]])), {}) == ("cost",)
+    rare = rest.assign(dx=rest["dx"].where(rest["dx"].isin(["d1", "d2", "d3"]), "other"))
+    assert unread(sf.scan(original), sf.scan(rare), {}) == ()  # stands for names that are gone
+
+
+def test_a_gap_that_nobody_has_is_a_star() -> None:
+    whole, gaps = (sf.scan(pd.DataFrame({"a": ["x", second]})) for second in ("y", None))
+    for original, star in ((whole, True), (gaps, False)):
+        found = cells([(original, None), (gaps, None)], ["a"], {}, apart=(1,))
+        assert bool(found.general[-1]) is star

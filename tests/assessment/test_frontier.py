@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from cli_support import PATIENCE
 from hypothesis import given
 from hypothesis import strategies as st
 from toys import copies, distance, drawn, grid, independent, people, sampled, values
@@ -201,12 +203,20 @@ def test_a_risk_of_which_more_is_better_is_no_axis() -> None:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_what_was_found_until_ctrl_c_is_given_back(workers: int, tmp_path: Path) -> None:
+    first = threading.Event()  # two workers begin at once: whoever stops waits until something was found
+
+    def told(label: str, done: int, total: int | None) -> None:
+        if label == "runs for the map" and done:
+            first.set()
+
     def stopping(table: Table, key: Key) -> Table:
+        assert first.wait(PATIENCE)
         raise KeyboardInterrupt
 
     methods = [*grid()[:1], Candidate("stopping", stopping), *grid()[1:2]]
     options: dict[str, object] = {"risk": copies, "utility": distance, "repeats": 1, "holdout": 0}
-    found = frontier(people(), methods, workers=workers, cache=tmp_path / "c", **options)  # type: ignore[arg-type]
+    with listening(told):
+        found = frontier(people(), methods, workers=workers, cache=tmp_path / "c", **options)  # type: ignore[arg-type]
     assert found.stopped and found.points[0].label == "sample (share = 0.1)"
     assert any("stopping: no release: it was stopped" in note for note in found.notes)
     again = frontier(people(), [methods[0], methods[2]], cache=tmp_path / "c", **options)  # type: ignore[arg-type]

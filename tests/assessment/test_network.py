@@ -43,7 +43,7 @@ def test_columns_that_have_nothing_to_do_with_each_other_are_not_linked() -> Non
     for _ in range(40):
         groups = generator.integers(0, 4, (500, 3))
         belief = np.eye(2)[generator.integers(0, 2, 500)]
-        linked += sum(p >= 0 for p in forest(groups, [4, 4, 4], belief))
+        linked += sum(p >= 0 for p in forest(groups, [4, 4, 4], belief.argmax(axis=1), belief.shape[1]))
     # 2N x information is chi-square with 18 degrees; above its mean 44% of the time, so never all of them.
     assert linked < 40 * 2
 
@@ -53,7 +53,7 @@ def test_the_heaviest_links_are_kept_and_close_no_circle() -> None:
     a = generator.integers(0, 3, 2_000)
     b = np.where(generator.random(2_000) < 0.9, a, generator.integers(0, 3, 2_000))
     c = np.where(generator.random(2_000) < 0.9, b, generator.integers(0, 3, 2_000))
-    found = forest(np.column_stack([a, b, c]), [3, 3, 3], np.ones((2_000, 1)))
+    found = forest(np.column_stack([a, b, c]), [3, 3, 3], np.zeros(2_000, int), 1)
     assert found == [-1, 0, 1]  # not 0 -> 2, which b explains
 
 

@@ -50,6 +50,16 @@ def test_copies_decide() -> None:
     assert judged(0.05, harmless, copied=float("nan")).outcome == "undecided"  # nobody looked for copies
 
 
+def test_people_who_may_be_nearly_copied_are_not_met() -> None:
+    """Copies that differ in some columns may be too few to be seen, and too many to be met."""
+    harmless = attack(100, 10_000, 100)
+    found = judged(0.05, harmless, nearly=0.07)
+    assert found.outcome == "undecided" and "nearly copied" in found.sentence
+    assert judged(0.05, harmless, nearly=0.04).outcome == "met"
+    assert judged(0.05, harmless, nearly=0.07, copied=1e-5, because="b").outcome == "not met"
+    assert judged(0.05, attack(1_500, 10_000, 300), nearly=0.07).outcome == "not met"
+
+
 def test_without_a_control_a_guess_is_no_proof() -> None:
     """Beyond a plain guess anybody is found who is like the people in the data."""
     assert judged(0.05, attack(3_000, 10_000, None, "attribute inference, mode")).outcome == "undecided"

@@ -51,6 +51,45 @@ def test_agrees_with_every_whole_filling(inner, hidden, least, knows_truth) -> N
     assert not (sums[cells] & spread).any()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_large_tables_are_examined_as_small_ones_are(seed) -> None:
+    """Where elimination is cut short, changes that keep all sums are drawn: the same cells are determined."""
+    rng = np.random.default_rng(seed)
+    relations, values = two_way(rng.integers(1, 9, (12, 9)).astype(float))
+    withheld = rng.random(len(values)) < 0.35
+    withheld[:10] = False
+    withheld[3] = True  # alone in its row
+    published = Published.of_values(relations, values, withheld, least=0.0)
+    slowly, drawn = recovered(published), recovered(published, work_limit=0)
+    assert slowly is not None and drawn is not None
+    assert slowly.any() and not slowly[withheld].all()
+    assert np.array_equal(slowly, drawn)
+
+
+def test_hints_are_checked_and_save_programs() -> None:
+    """A movement of a rectangle saves programs; what breaks a total or moves a shown cell does not."""
+    relations, values = two_way(np.array([[2.0, 3, 9], [4, 2, 9], [9, 9, 9]]))
+    withheld = np.zeros(16, bool)
+    corners = np.array([0, 1, 4, 5])
+    withheld[corners] = True
+    published = Published.of_values(relations, values, withheld, least=1.0)
+    targets = [Target(int(c), 1.0, 3.0) for c in (0, 5)]
+    alone = Attacker(published, values).judge(targets)
+    right = (corners, np.array([1.0, -1.0, -1.0, 1.0]))
+    helped = Attacker(published, values).judge(targets, hints=[right])
+    assert alone.covered.all() and helped.covered.all() and helped.whole.all()
+    assert helped.programs == 0 < alone.programs
+    wrong = [
+        (corners, np.array([1.0, 1.0, -1.0, 1.0])),
+        (np.array([0, 1]), np.array([1.0, -1.0])),
+        (np.array([0, 2, 4, 6]), np.array([1.0, -1.0, -1.0, 1.0])),
+    ]
+    tight = Published.of_values(relations, values, np.isin(np.arange(16), [0, 1]), least=1.0)
+    opened = Attacker(tight, values).judge(targets[:1], hints=[*wrong, right])
+    assert not opened.covered.any() and opened.exact.all()
+    assert Attacker(published, values).judge(targets, hints=wrong).programs == alone.programs
+
+
 @settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.integers(1, 3), min_size=9, max_size=9),

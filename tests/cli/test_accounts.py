@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow.csv
 import pytest
 from cli_support import Sfumato
+from declared import signed
 from planned import with_steps, written
 from private_tables import chain, table_of
 from score_tables import MIXED, mixed
@@ -87,9 +88,9 @@ def test_without_a_ledger_it_says_unaccounted_and_with_one_which(
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     pyarrow.csv.write_csv(TABLE.to_arrow(), tmp_path / "data.csv")
-    (tmp_path / "data.toml").write_text(TABLE.schema.to_toml())
+    (tmp_path / "data.toml").write_text(signed(TABLE.schema).to_toml())
     pyarrow.csv.write_csv(mixed(300, 0).to_arrow(), tmp_path / "people.csv")
-    (tmp_path / "people.toml").write_text(MIXED.to_toml())
+    (tmp_path / "people.toml").write_text(signed(MIXED).to_toml())
     SigningKey.fresh().save(tmp_path / "my.key")
     return tmp_path
 

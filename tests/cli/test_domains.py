@@ -42,6 +42,12 @@ def test_who_answers_is_written_and_stated(visits: Path, sfumato) -> None:  # ty
     schema, data = str(visits / "visits.toml"), str(visits / "visits.csv")
     done = sfumato("schema", "declare", schema, "--by", "R. Weiss", "--reason", "form F12", "--json")
     assert done.code == 0 and json.loads(done.out)["declared"] == ["sex"]
+    assert "no promise of differential privacy rests on it" in done.err and "--key" in done.err
+    assert Schema.read(schema)["sex"].origin.endswith("as the file says, but nobody signed that")
+    SigningKey.fresh().save(visits / "weiss.key")
+    key = ("--key", str(visits / "weiss.key"))
+    done = sfumato("schema", "declare", schema, "--by", "R. Weiss", "--reason", "form F12", *key, "--json")
+    assert done.code == 0 and json.loads(done.out)["declared"] == ["sex"] and "no promise" not in done.err
     assert Schema.read(schema)["sex"].origin == "declared by R. Weiss (form F12)"
     Ledger.open(visits / "l.ledger", Budget(epsilon=3, delta=1e-8))
     paid = ("--ledger", str(visits / "l.ledger"), "--other-people")
@@ -119,7 +125,9 @@ def test_what_was_read_off_is_declared_with_a_signature(
 def test_found_is_not_what_a_file_says(visits: Path, sfumato) -> None:  # type: ignore[no-untyped-def]
     """Edited, under another ledger or under none, what `schema find` wrote carries no promise."""
     schema, data = str(visits / "visits.toml"), str(visits / "visits.csv")
-    sfumato("schema", "declare", schema, "--by", "R. Weiss", "--reason", "form F12")
+    SigningKey.fresh().save(visits / "weiss.key")
+    declared = ("schema", "declare", schema, "--by", "R. Weiss", "--reason", "form F12")
+    assert sfumato(*declared, "--key", str(visits / "weiss.key")).code == 0
     for name in ("a", "b"):
         Ledger.open(visits / f"{name}.ledger", Budget(epsilon=9, delta=1e-8))
     done = sfumato("schema", "find", schema, data, "--ledger", str(visits / "a.ledger"), "--other-people")

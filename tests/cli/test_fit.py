@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow.csv
 import pytest
 from cli_support import Sfumato
+from declared import signed
 from score_tables import MIXED, mixed
 
 from sfumato.cli.exit_codes import NOT_TRUSTED
@@ -21,7 +22,7 @@ from sfumato.privacy.signatures import SigningKey
 def folder(sfumato: Sfumato, tmp_path: Path) -> Path:
     for name, rows, seed in (("people", 800, 0), ("test", 300, 1)):
         pyarrow.csv.write_csv(mixed(rows, seed).to_arrow(), tmp_path / f"{name}.csv")
-    (tmp_path / "people.toml").write_text(MIXED.to_toml())
+    (tmp_path / "people.toml").write_text(signed(MIXED).to_toml())
     assert sfumato("model", "key", "my.key").code == 0
     return tmp_path
 

@@ -95,3 +95,21 @@ def test_what_must_be_said_is_asked_for(files, capsys, left_out: str) -> None:
     words = [word for name, value in said.items() if name != left_out for word in (name, value)]
     assert run(["reconstruct", str(folder / "people.parquet"), str(folder / "county.csv"), *words]) == 2
     assert left_out in capsys.readouterr().err and not (folder / "z.csv").exists()
+
+
+def test_known_values_and_hints_that_name_options(files, capsys) -> None:
+    folder, *_ = files
+    out = folder / "y.parquet"
+    line = ["reconstruct", str(folder / "people.parquet"), str(folder / "county.csv"), "--by", "county"]
+    line += ["--value", "y", "--columns", "x", "--out", str(out), "--known", str(folder / "full.parquet")]
+    assert run([*line, "--interval", "0.9", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["sigma"][0] < 4  # of ten; groups alone would say more
+    assert run([*line, "--method", "mp", "--overwrite"]) == 2
+    assert "--known is for --method ludia" in capsys.readouterr().err
+    means = (folder / "county.csv").read_text().splitlines()
+    (folder / "fewer.csv").write_text("\n".join(means[:-1]) + "\n")
+    line[2] = str(folder / "fewer.csv")
+    assert run([*line, "--overwrite"]) != 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "--partial lets groups be missing" in said and "partial=True" not in said

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from cli_support import CANARY, Sfumato, everything
+from declared import signed
 
 from sfumato.cli.exit_codes import NOT_TRUSTED
 from sfumato.privacy import Budget, Ledger
@@ -19,7 +20,7 @@ def stays(tmp_path: Path) -> list[object]:
     """Simulated discharges with their schema, as arguments."""
     table = discharges(500, 1).select(["sex", "mdc", "los_days"])
     pq.write_table(table.to_arrow(), tmp_path / "stays.parquet")
-    (tmp_path / "stays.toml").write_text(table.schema.to_toml())
+    (tmp_path / "stays.toml").write_text(signed(table.schema).to_toml())
     return [tmp_path / "stays.parquet", "--schema", tmp_path / "stays.toml"]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from cli_support import Sfumato
+from declared import signed
 
 from sfumato.cli.exit_codes import NOT_TRUSTED
 from sfumato.samples import discharges
@@ -18,7 +19,7 @@ def arguments(tmp_path: Path) -> list[object]:
     """Simulated discharges with their schema."""
     table = discharges(200, 1).select(["sex", "sev", "los_days"])
     pq.write_table(table.to_arrow(), tmp_path / "stays.parquet")
-    (tmp_path / "stays.toml").write_text(table.schema.to_toml())
+    (tmp_path / "stays.toml").write_text(signed(table.schema).to_toml())
     return [tmp_path / "stays.parquet", "--schema", tmp_path / "stays.toml", "--rows", 20, "--out", "new"]
 
 
@@ -61,7 +62,7 @@ def test_options_that_a_method_has_no_use_for_are_refused(
 def test_rows_of_people_with_new_cells_or_filled_gaps(sfumato: Sfumato, tmp_path: Path) -> None:
     table = discharges(150, 3).select(["sex", "sev", "age_years"])
     pq.write_table(table.to_arrow(), tmp_path / "stays.parquet")
-    (tmp_path / "stays.toml").write_text(table.schema.to_toml())
+    (tmp_path / "stays.toml").write_text(signed(table.schema).to_toml())
     (tmp_path / "rules.toml").write_text("[[never]]\nsex = 'male'\nsev = 2\n")
     common = ["synthesize", tmp_path / "stays.parquet", "--schema", tmp_path / "stays.toml", "--json"]
     partial = sfumato(

@@ -175,3 +175,15 @@ def test_wrong_settings_are_refused(options: dict[str, Any], words: str) -> None
 def test_criterion_checks_itself(k: Any, m: Any) -> None:
     with pytest.raises(sf.ParameterError):
         sf.KMAnonymity(k, m)
+
+
+def test_one_person_with_very_many_codes_does_not_end_a_class() -> None:
+    """Subsets of three of 5,000 codes cannot be counted: the rarest go, and everybody else keeps theirs."""
+    person = np.concatenate([np.zeros(5_000, np.int64), np.repeat(np.arange(1, 41), 3)])
+    code = np.concatenate([np.arange(5_000), np.tile([0, 1, 2], 40)])
+    ladder = Ladder(np.stack([np.arange(5_000), np.full(5_000, 5_000)]), np.append(np.zeros(5_000), 1.0))
+    classes = np.zeros(41, np.int64)
+    found = recode_sets(person, code, classes, ladder, 5, 3)
+    kept = found.node != DROPPED
+    assert kept[5_000:].all() and kept[:3].all() and found.dropped == 4_997
+    assert smallest(person[kept], found.node[kept], classes, 3)[0] == 41

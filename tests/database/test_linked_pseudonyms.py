@@ -58,6 +58,28 @@ def test_the_same_on_spark(spark: Any) -> None:
         assert here.data[name].to_arrow().sort_by(keys).equals(there.data[name].to_arrow().sort_by(keys))
 
 
+def test_the_same_on_postgresql(postgres_url: str) -> None:
+    import ibis
+
+    rows = dated()
+    connection = ibis.connect(postgres_url)
+    try:
+        for name, table in rows.items():
+            connection.create_table(f"moved_{name}", table, overwrite=True)
+        there = sf.scan_database({n: sf.scan(postgres_url, table=f"moved_{n}") for n in rows})
+        options: dict[str, Any] = {"shift_dates": 100, "key": sf.Key.from_seed(7), "shuffle": False}
+        with_them = sf.pseudonymize(there, **options)
+        here = sf.pseudonymize(sf.scan_database(rows), **options)
+        for name in rows:
+            keys = [(c, "ascending") for c in here.data[name].columns]
+            assert (
+                here.data[name].to_arrow().sort_by(keys).equals(with_them.data[name].to_arrow().sort_by(keys))
+            )
+    finally:
+        for name in rows:
+            connection.drop_table(f"moved_{name}", force=True)
+
+
 def test_rows_are_redrawn_and_ids_gone(tmp_path: Path) -> None:
     db = sf.samples.hospital(300)
     release = sf.pseudonymize(db, shift_dates=365)

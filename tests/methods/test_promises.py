@@ -118,6 +118,7 @@ def test_too_little_left_debits_nothing(tmp_path: Path, name: str) -> None:
 # Whoever is added here says where (a) to (d) are shown for it.
 ELSEWHERE = {
     "DomainSearch": "below, and tests/plan/test_paid_once.py",
+    "compare_scores": "a report, and no artefact: tests/prediction/test_comparison.py",
     "DPaT": "per answer: tests/prediction/test_dpat.py",
     "EDPaT": "per answer: tests/prediction/test_dpat.py",
     "Ledger": "it is what pays",

@@ -12,8 +12,6 @@ import sfumato as sf
 from sfumato.plan import Plan, assembly, run
 from sfumato.privacy import Accounted, Ledger, PureDP
 
-pytestmark = pytest.mark.filterwarnings("ignore:nothing useful can be published")
-
 
 def plan(folder: Path, epsilon: float, method: str = "marginals", ledger: bool = True) -> Plan:
     budget = '[budget]\nledger = "a.ledger"\nepsilon = 5.0\n\n[[steps]]' if ledger else "[[steps]]"

@@ -50,11 +50,6 @@ for line in sys.stdin:
 """
 # Every declared method that claims an epsilon, a plan, and a search for domains.
 KINDS = (*CLAIMING, "plan", "find")
-# So few rows are noticed, or not, as the noise falls; here it is about what is paid.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:nothing useful can be published:sfumato.errors.SfumatoWarning"),
-    pytest.mark.filterwarnings("ignore:one of the two outcomes hardly occurs:sfumato.errors.SfumatoWarning"),
-]
 
 COST = 0.5
 _BEGUN, _OTHER = 3, 4
@@ -245,14 +240,14 @@ def tried_at(zygote: Zygote, folder: Path, kind: str, every: int) -> None:
 def full(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """A disk without room below the folder that is named."""
     where: dict[str, str] = {}
-    genuine = atomic._to_disk
+    genuine = atomic.to_disk
 
     def to_disk(path: Path) -> None:
         if where and str(path).startswith(where["folder"]):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         genuine(path)
 
-    monkeypatch.setattr(atomic, "_to_disk", to_disk)
+    monkeypatch.setattr(atomic, "to_disk", to_disk)
     return where
 
 

@@ -114,11 +114,13 @@ def test_private_steps_wait_for_public_domains_whatever_was_confirmed(tmp_path: 
     Plan.read(written(tmp_path, plan))
     said = Schema.from_toml(SCHEMA)["dx"].provenance
     assert said is not None
-    bound = f'{{origin="declared", by="me", reason="so", domain="{said.domain}"}}'
+    head = f'{{origin="declared", by="me", reason="so", domain="{said.domain}"'
+    bound = f'{head}, key="{said.key}", on="{said.on}", signature="{said.signature}"}}'
     for edited, why in (
         (SCHEMA.replace(f"provenance = {bound}\n", ""), "nobody says where it comes from"),
         (SCHEMA.replace(bound, '{ origin = "read off the data" }'), "read off the data"),
         (SCHEMA.replace(bound, '{ origin = "declared", by = "me", reason = "so" }'), "changed since"),
+        (SCHEMA.replace(bound, f"{head}}}"), "declared by me, as the file says, but nobody signed that"),
         (SCHEMA.replace('"c", "zebra7319"', '"c", "zebra7319", "d"'), "changed since it was declared"),
     ):
         assert "confirmed = true" in edited.partition("[columns.dx]")[2]

@@ -12,8 +12,9 @@ from sklearn.metrics import roc_auc_score
 from sfumato.errors import BudgetError, ParameterError, SchemaError
 from sfumato.prediction.additive import AdditiveScore
 from sfumato.prediction.artefact import load, write
-from sfumato.prediction.card import BINS, evaluated
+from sfumato.prediction.card import evaluated
 from sfumato.prediction.models import ReleasedModel
+from sfumato.prediction.score_counts import BINS, EDGES
 from sfumato.privacy import Budget, Ledger, PureDP
 from sfumato.privacy.base import Unit
 from sfumato.privacy.signatures import SigningKey
@@ -30,7 +31,7 @@ def test_public_figures_are_those_of_the_rows(model: ReleasedModel) -> None:
     told = evaluated(model, test, "sick", epsilon=None, subgroups=["ward", "smoker"]).card["evaluation"]
     rows = test.to_arrow().to_pylist()
     truth = np.array([r.pop("sick") for r in rows])
-    binned = np.minimum((np.array([s.probability for s in model.score(rows)]) * BINS).astype(int), BINS - 1)
+    binned = np.digitize([s.probability for s in model.score(rows)], EDGES[1:-1])
     assert told["auroc"] == pytest.approx(roc_auc_score(truth, binned))
     assert told["rate"] == pytest.approx(truth.mean()) and told["rows"] == 900
     assert [c["rows"] for c in told["calibration"]] == [(binned == i).sum() for i in range(BINS)]

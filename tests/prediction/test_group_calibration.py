@@ -51,7 +51,6 @@ def small_group() -> Table:
     return Table.from_arrow(pa.table(cells), schema)
 
 
-@pytest.mark.filterwarnings("ignore:groups too small")
 def test_a_group_too_small_to_say_is_marked_by_noised_counts() -> None:
     """Three rows against noise of deviation 14: past three deviations once in 140 fits."""
     marked = []

@@ -89,8 +89,6 @@ def test_estimators_copy_pickle_and_say_their_parameters(kind: type[PrivateClass
 
 
 @KINDS
-@pytest.mark.filterwarnings("ignore:nothing useful can be published")  # as the noise falls
-@pytest.mark.filterwarnings("ignore:one of the two outcomes hardly occurs")  # few rows: as the noise falls
 def test_the_epsilon_is_claimed_and_debited_once(kind: type[PrivateClassifier]) -> None:
     ledger = Ledger.in_memory(5.0)
     model = small(kind, 4.0).fit(mixed(300), "sick", ledger=ledger)
@@ -138,7 +136,6 @@ def test_bad_input_is_refused_before_anything_is_spent(kind: type[PrivateClassif
 
 
 @KINDS
-@pytest.mark.filterwarnings("ignore:one of the two outcomes hardly occurs")  # few rows: as the noise falls
 def test_a_hopeless_fit_that_is_paid_for_is_kept_and_said_to_be_hopeless(
     kind: type[PrivateClassifier],
 ) -> None:
@@ -228,10 +225,11 @@ EXCUSED = {
 
 @KINDS
 def test_scikit_learn_s_own_checks(kind: type[PrivateClassifier]) -> None:
+    # An epsilon so large that two fits of the same thirty rows predict alike: at 20 one pair in 200 does not.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         done = check_estimator(
-            small(kind, 20.0, schema=(-10.0, 10.0), anyway=True),
+            small(kind, 64.0, schema=(-10.0, 10.0), anyway=True),
             expected_failed_checks=EXCUSED, on_fail=None, on_skip=None,
         )  # fmt: skip
     failed = {d["check_name"]: repr(d["exception"])[:200] for d in done if d["status"] == "failed"}

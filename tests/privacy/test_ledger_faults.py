@@ -214,3 +214,33 @@ def test_a_clock_that_was_set_right_by_a_little_keeps_the_log_in_order(place, el
     Ledger.open(place).grant(epsilon=0.1, purpose="x")
     times = [e.at for e in Ledger.open(place).entries()]
     assert times == sorted(times)
+
+
+# -- what a file of SQLite can hold beside its tables ---------------------------------------------------
+
+TAKES_IT_BACK = (
+    "CREATE TRIGGER a AFTER UPDATE ON meta BEGIN UPDATE meta SET value = OLD.value WHERE key = NEW.key;"
+    " DELETE FROM entries WHERE hash = NEW.value; END",
+    "CREATE TRIGGER b AFTER UPDATE ON accounts BEGIN UPDATE accounts SET spent = OLD.spent,"
+    " spent_delta = OLD.spent_delta WHERE name = NEW.name; END",
+)
+
+
+@pytest.mark.parametrize(
+    "hidden", [TAKES_IT_BACK, ("CREATE VIEW more AS SELECT * FROM entries",)], ids=["trigger", "view"]
+)
+def test_a_ledger_that_takes_debits_back_grants_nothing(tmp_path, hidden):
+    """A trigger undoes each debit within its own transaction: every line is written, and none is there."""
+    path = tmp_path / "x.ledger"
+    ledger = Ledger.open(path, 1.0)
+    ledger.grant(epsilon=0.1, purpose="before")
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        for statement in hidden:
+            connection.execute(statement)
+        connection.commit()
+    for use in (
+        lambda: ledger.grant(epsilon=0.1, purpose="after"), lambda: Ledger.open(path), lambda: ledger.spent,
+        lambda: Ledger.look(path), lambda: ledger.backup(tmp_path / "copy"),
+    ):  # fmt: skip
+        with pytest.raises(VerificationError, match="trigger or a view"):
+            use()

@@ -28,10 +28,10 @@ def test_a_log_comes_back_in_order(tmp_path: Path) -> None:
     log = filled(tmp_path / "log")
     found = ReleaseLog.at(str(tmp_path / "log")).entries()
     assert [e.statement for e in found] == DIGESTS and [e.number for e in found] == [1, 2, 3, 4]
-    assert log.digests() == frozenset(DIGESTS) and ReleaseLog.at(log) is log
+    assert set(log.days()) == set(DIGESTS) and ReleaseLog.at(log) is log
     assert found[0].name == "A. Müller" and found[0].at.endswith("Z")
     with pytest.raises(DataError, match="there is no log"):
-        ReleaseLog.at(tmp_path / "none").digests()
+        ReleaseLog.at(tmp_path / "none").days()
     assert not (tmp_path / "none").exists()
 
 
@@ -53,7 +53,7 @@ def test_a_changed_line_breaks_the_chain(tmp_path: Path, change: str) -> None:
     elif change == "swapped":
         lines[1], lines[2] = lines[2], lines[1]
     path.write_text("\n".join(lines)[:-3] if change == "cut" else "\n".join(lines) + "\n")
-    for use in (ReleaseLog.at(path).digests, lambda: ReleaseLog.at(path).append("f" * 64, KEY, "A")):
+    for use in (ReleaseLog.at(path).days, lambda: ReleaseLog.at(path).append("f" * 64, KEY, "A")):
         with pytest.raises(VerificationError):
             use()
 
@@ -107,7 +107,7 @@ def _all_at_once(place: Path | str, writers: int, each: int) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(ReleaseLog.at(place).digests()) == writers * each
+    assert len(ReleaseLog.at(place).days()) == writers * each
 
 
 def test_several_write_at_once(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_log_in_postgres(postgres_url: str) -> None:
     with psycopg.connect(postgres_url) as connection:
         connection.execute("UPDATE sfumato_log_test_releases.released SET name = 'B' WHERE number = 2")
     with pytest.raises(VerificationError, match="line 2"):
-        ReleaseLog.at(place).digests()
+        ReleaseLog.at(place).days()
     with psycopg.connect(postgres_url) as connection:
         connection.execute("DROP SCHEMA sfumato_log_test_releases CASCADE")
     _all_at_once(place, 3, 3)

@@ -17,9 +17,10 @@ from serving import WHOLE
 from sfumato.cli import main
 from sfumato.errors import OutputError
 from sfumato.prediction.inputs import Feature
+from sfumato.prediction.population import bins_of
 from sfumato.privacy import Accounted, Guarantee, Ledger, PureDP, Unaccounted
 from sfumato.service import drift
-from sfumato.service.drift import Histogram, Histograms, Recorder, axes_of, compared, report
+from sfumato.service.drift import Histogram, Histograms, Recorder, compared, report
 
 FEATURES = (
     Feature("age", "number", 0, 100), Feature("sex", "category", levels=("f", "m")),
@@ -47,7 +48,7 @@ def recorder(folder: Path, budget: float = 10.0, epsilon: float = 1.0) -> Record
 
 
 def test_bins_are_public_and_every_value_has_one() -> None:
-    age, sex = axes_of(FEATURES)  # a number without bounds is left out
+    age, sex = bins_of(FEATURES)  # a number without bounds is left out
     assert age.size == 11 and sex.size == 3
     assert [age.place(v) for v in (-5, 0, 9.9, 10, 99, 100, 1e9)] == [0, 0, 0, 1, 9, 9, 9]
     assert [age.place(v) for v in (None, True, "x")] == [10, 10, 10]
@@ -152,7 +153,8 @@ def test_the_service_counts_and_tells(
     serve: Callable, tmp_path: Path, clock: SimpleNamespace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Ledger.open(tmp_path / "drift.ledger", budget=10.0)
-    ask, service = serve(drift_ledger=str(tmp_path / "drift.ledger"), drift=str(tmp_path / "sfumato.drift"))
+    ledger, file = str(tmp_path / "drift.ledger"), str(tmp_path / "sfumato.drift")
+    ask, service = serve(drift_ledger=ledger, drift=file, drift_epsilon=4.0)
     for i in range(200):
         assert ask("POST", "/v1/models/diabetes/score", {**WHOLE, "age": 40}).status == 200
         again = {"x-pseudonym": f"person-{i % 2}"}  # two persons, often
@@ -162,8 +164,11 @@ def test_the_service_counts_and_tells(
     service.drift._thread.shutdown(wait=True)
     told = ask("GET", "/v1/models/diabetes/drift").json
     (period,) = told["periods"]
-    assert period["baseline"] and abs(period["requests"] - 202) < 150 and period["epsilon"] == 1.0
-    assert told["epsilon_left"] == 8.0  # two models, one period each
+    assert not period["baseline"] and period["held_against"] == "fitted"
+    age = period["features"]["age"]
+    assert age["changed"] is True and age["distance"] > 0.5  # asked of one age, fitted on all
+    assert abs(period["requests"] - 202) < 150 and period["epsilon"] == 4.0
+    assert told["epsilon_left"] == 2.0  # two models, one period each
     assert ask("GET", "/v1/models/diabetes").json["drift"] is True
     assert ask("GET", "/v1/models/diabetes/drift", key="").status == 401
     assert "/v1/models/{name}/drift" in ask("GET", "/openapi.json", key="").json["paths"]
@@ -173,8 +178,22 @@ def test_the_service_counts_and_tells(
     assert main(["drift", str(tmp_path / "sfumato.drift"), "--json"]) == 0
     assert [a["model"] for a in json.loads(capsys.readouterr().out)] == ["diabetes", "septic-shock"]
     assert main(["drift", str(tmp_path / "sfumato.drift")]) == 0
-    assert "no change was seen" in capsys.readouterr().out
+    assert "not as those it was fitted on" in capsys.readouterr().out
     assert main(["drift", str(tmp_path / "nothing")]) != 0
+
+
+def test_a_model_that_tells_no_population_is_held_against_its_first_period(
+    tmp_path: Path, clock: SimpleNamespace
+) -> None:
+    with closing(recorder(tmp_path)) as worker:
+        worker.tick([served()])
+        for _ in range(2):
+            clock.now += DAY
+            worker.tick([served()])
+    with closing(Histograms(tmp_path / "drift")) as histograms:
+        first, second = report(histograms, "m")["periods"]
+    assert first["baseline"] and not second["baseline"]
+    assert {p["held_against"] for p in (first, second)} == {"first period"}
 
 
 def test_without_a_ledger_nothing_is_counted(serve: Callable, tmp_path: Path) -> None:

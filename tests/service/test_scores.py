@@ -25,6 +25,7 @@ def test_a_score_is_the_models_own(serve: Callable, released: Path) -> None:
         "model": "diabetes", "version": model.version, "target": model.target,
         "guarantee": "differential privacy with epsilon = 1; unaccounted",
         "risk_score": model.score([WHOLE])[0].probability, "clamped": [],
+        "interval": list(model.interval(WHOLE)),
     }  # fmt: skip
     assert load(released / "diabetes.sfm").version == model.version
 

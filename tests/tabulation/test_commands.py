@@ -49,3 +49,28 @@ def test_assess_tables_says_what_can_be_found(tmp_path, capsys) -> None:
         "known": 1,
         "narrowed": 0,
     }
+
+
+def test_ranges_a_workbook_and_a_page(tmp_path, capsys) -> None:
+    csv.write_csv(stays(), tmp_path / "stays.csv")
+    start = ["tabulate", str(tmp_path / "stays.csv"), "--by", "county,age", "--effort", "fast"]
+    beside = ["--workbook", str(tmp_path / "t.xlsx"), "--page", str(tmp_path / "t.html")]
+    assert run([*start, "--ranges", *beside, "--out", str(tmp_path / "ranges")]) == 0
+    assert (tmp_path / "t.xlsx").exists() and "must not leave" in (tmp_path / "t.html").read_text()
+    assert "1-4" in (tmp_path / "ranges/public/data.csv").read_text()
+    assert run([*start, *beside, "--out", str(tmp_path / "again")]) != 0  # the files are there
+    assert not (tmp_path / "again").exists()
+    capsys.readouterr()
+
+
+def test_keys_are_taken_from_an_earlier_release(tmp_path, capsys) -> None:
+    csv.write_csv(stays(), tmp_path / "stays.csv")
+    start = ["tabulate", str(tmp_path / "stays.csv"), "--by", "county,age", "--method", "keys"]
+    assert run([*start, "--out", str(tmp_path / "first")]) == 0
+    assert run([*start, "--keys-of", str(tmp_path / "first"), "--out", str(tmp_path / "second")]) == 0
+    first, second = ((tmp_path / n / "public/data.csv").read_text() for n in ("first", "second"))
+    assert first == second
+    capsys.readouterr()
+    assert run([*start, "--ranges", "--out", str(tmp_path / "third")]) != 0
+    assert run([*start, "--method", "magic", "--out", str(tmp_path / "third")]) != 0
+    assert not (tmp_path / "third").exists() and "Hint" in capsys.readouterr().err

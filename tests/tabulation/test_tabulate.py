@@ -145,3 +145,19 @@ def test_rules_by_hand() -> None:
     for wrong in ({"n": 0}, {"k": 1}):
         with pytest.raises(ParameterError):
             Dominance(**wrong)
+
+
+def test_kept_cells_that_cannot_be_kept_are_named_by_their_kind() -> None:
+    """The message names columns; labels are for the person at the terminal who asks."""
+    county = ["here"] * 80 + ["there"] * 60 + ["canary county"] * 2
+    rows = pa.table({"county": county, "sex": (["f", "m"] * 71)})
+    with pytest.raises(DataError, match="must be published are sensitive") as caught:
+        tabulate(rows, "county,sex", 5, method=QUICK, keep=[("county",)])
+    assert "It is about cells by county." in caught.value.message
+    assert "canary" not in str(caught.value)
+    assert caught.value.values == ("county canary county, sex _T",)
+    few = pa.table({"county": ["here"] * 40 + ["there"] * 23, "sex": ["f"] * 43 + ["m"] * 20})
+    with pytest.raises(DataError, match="cannot be hidden while 5 cells must be published") as caught:
+        tabulate(few, "county,sex", 5, method=QUICK, keep=[(), ("sex",), ("county",)])
+    assert "of those cells would do" in caught.value.hint
+    assert caught.value.values

@@ -41,11 +41,13 @@ def roll_up(
     out_key: NDArray[np.uint64],
     out_n: NDArray[np.int64],
     out_cost: NDArray[np.float64],
+    into: NDArray[np.int32],
 ) -> tuple[int, int, float]:
     """One column one level up (or, with `above` the identity, the same groups looked at).
 
     key, n, cost: (groups,), packed nodes, rows, and what a row costs there. above: (nodes of the column,),
     the node over each; dearer: what a cell costs more there. slots: (2**bits,), all -1 before and after.
+    into: (groups,), becomes the group that each goes to.
     Gives the groups, the rows in groups below k, and the cost of all rows, `lost` for each of those.
     """
     groups = 0
@@ -63,10 +65,12 @@ def roll_up(
                 out_key[groups] = higher
                 out_n[groups] = n[i]
                 out_cost[groups] = cost[i] + dearer[node]
+                into[i] = groups
                 groups += 1
                 break
             if out_key[found] == higher:
                 out_n[found] += n[i]
+                into[i] = found
                 break
             place = (place + 1) & wrap
     for g in range(groups):  # leave the slots as they were found

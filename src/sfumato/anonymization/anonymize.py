@@ -29,7 +29,7 @@ from sfumato.anonymization.register import Register
 from sfumato.anonymization.request import Request, ask, refuse_posets, settle_hierarchies
 from sfumato.anonymization.suppression import FinalClasses, settle
 from sfumato.anonymization.writer import released
-from sfumato.criteria import Classes, Criterion
+from sfumato.criteria import Classes, Criterion, KAnonymity, LDiversity
 from sfumato.errors import ParameterError, SfumatoWarning, listed
 from sfumato.hierarchy import Nested, read_folder
 from sfumato.privacy import Guarantee
@@ -99,12 +99,26 @@ def anonymize(
     seed: for tests and teaching; the order of the rows can then be undone.
 
     Rows are written batch by batch when the release is read or saved; they are counted now.
+
+    >>> people = sf.samples.members(200).select(["sex", "region", "insurance", "health"])
+    >>> release = sf.anonymize(
+    ...     people,
+    ...     sf.KAnonymity(5),
+    ...     hierarchies=dict.fromkeys(["sex", "region", "insurance"], sf.hierarchy.Suppression()),
+    ... )
+    >>> release.guarantee.claims[0].title
+    'k-anonymity with k = 15 rows'
+    >>> release.data.columns
+    ('sex', 'region', 'insurance', 'health')
     """
     if method is None:
         from sfumato.anonymization.optimal import OptimalRecoding
 
         method = OptimalRecoding()
     _refuse_mistaken(criterion, method, quasi_identifiers=quasi_identifiers, drop=drop)
+    asks = criterion.parts if isinstance(criterion, Criterion) else ()
+    if asks and all(isinstance(part, KAnonymity) and part.k == 1 for part in asks):
+        warnings.warn("k = 1 promises nothing: ask for k = 2 or more.", SfumatoWarning, stacklevel=2)
     if key is not None and seed is not None:
         raise ParameterError("a key and a seed were given.", hint="give one of them")
     key = key or (Key.fresh() if seed is None else Key.from_seed(seed))
@@ -306,7 +320,7 @@ def _refuse_hopeless(problem: Problem, criterion: Criterion) -> None:
     if problem.rows < criterion.k:
         raise ParameterError(
             f"the table has {problem.rows} rows, fewer than the {criterion.k} a class must have.",
-            hint="ask for a smaller k",
+            hint=_smaller(criterion),
         )
     root = np.array([[h.root for h in problem.hierarchies]], np.int32)
     together = classes_of(problem, np.zeros(problem.combinations, np.int64), root, matching=True)
@@ -315,6 +329,14 @@ def _refuse_hopeless(problem: Problem, criterion: Criterion) -> None:
         raise ParameterError(
             f"this cannot hold, even with all rows in one class: {'; '.join(broken)}.", hint="ask for less"
         )
+
+
+def _smaller(criterion: Criterion) -> str:
+    """Which number to lower: that of the part which asks for most rows."""
+    most = max(criterion.parts, key=lambda part: part.k)
+    if isinstance(most, LDiversity):
+        return f"ask for a smaller l of '{most.column}'"
+    return "ask for a smaller k"
 
 
 def _back(settled: FinalClasses, whole: Problem, kept: np.ndarray[Any, np.dtype[np.bool_]]) -> FinalClasses:

@@ -133,8 +133,8 @@ def _tagged(
     return False
 
 
-class SizeCheck:
-    """Whether every class has k rows.
+class RollUpCheck:
+    """Whether every class has k rows, and what else is asked of its contents.
 
     Rare rows are rare at many nodes: those that were too few before are asked first. If they do not refute
     a node, it is reached from the bottom by raising one column after the other, those with many values
@@ -160,12 +160,12 @@ class SizeCheck:
                 self._rare[: place + 1] = np.roll(self._rare[: place + 1], 1)
             return False
         groups = self._groups(levels)
-        if groups.small and len(self._near):
+        rare = int(np.argmin(groups.n)) if len(groups.n) else 0
+        if groups.small and len(self._near) and groups.n[rare] < lattice.k:
             full = len(self._rare) == len(self._near)
             free = self._rare[-1] if full else len(self._rare)
             self._rare = np.insert(self._rare[:-1] if full else self._rare, 0, free)
-            key = groups.key[int(np.argmin(groups.n))]
-            lattice.agreement(lattice.member(key, levels), self._near[free])
+            lattice.agreement(lattice.member(groups.key[rare], levels), self._near[free])
         return groups.small == 0
 
     def _groups(self, levels: Levels) -> NodeGroups:

@@ -18,6 +18,7 @@ search is greedy and promises no optimum; what it claims is counted again by cod
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from sfumato.progress import report
 Ints = NDArray[np.int64]
 DROPPED = -1
 _MOST_SUBSETS = 30_000_000
+_MOST_OF_ONE = 1_500_000  # subsets of one person: who has more codes than that loses the rarest of them
 _STEP = 1.6
 
 
@@ -131,11 +133,40 @@ def _climb(person: Ints, code: Ints, ladder: Ladder, threshold: int) -> Ints:
     return node
 
 
+def _without_surplus(person: Ints, node: Ints, m: int) -> Ints:
+    """Without the rarest nodes of who has too many to count the subsets: one person must not end a class."""
+    out = node.copy()
+    most = _most_items(m)
+    live = np.flatnonzero(out != DROPPED)
+    if not len(live) or np.bincount(person[live]).max() <= most:
+        return out
+    pairs, inverse = np.unique(np.stack([person[live], out[live]]), axis=1, return_inverse=True)
+    owner, item = pairs
+    shared = np.bincount(item)[item]
+    order = np.lexsort((item, -shared, owner))
+    start = np.flatnonzero(np.diff(owner[order], prepend=-1))
+    rank = np.arange(len(order)) - np.repeat(start, np.diff(np.append(start, len(order))))
+    surplus = np.zeros(len(owner), np.bool_)
+    surplus[order[rank >= most]] = True
+    out[live[surplus[inverse.reshape(-1)]]] = DROPPED
+    return out
+
+
+def _most_items(m: int) -> int:
+    """The largest n with at most so many subsets of up to m."""
+    n = m
+    while sum(comb(n + 1, size) for size in range(1, m + 1)) <= _MOST_OF_ONE and n < _MOST_OF_ONE:
+        n = max(n + 1, int(n * 1.05))
+    while sum(comb(n, size) for size in range(1, m + 1)) > _MOST_OF_ONE:
+        n -= 1
+    return n
+
+
 def _settled(person: Ints, node: Ints, ladder: Ladder, k: int, m: int) -> Ints:
     """The nodes without those in a subset of fewer than k persons; all dropped where that is too much."""
     from sfumato.anonymization import _set_kernels as kernels
 
-    out = node.copy()
+    out = _without_surplus(person, node, m)
     while True:
         live = np.flatnonzero(out != DROPPED)
         if not len(live):

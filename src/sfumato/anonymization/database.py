@@ -66,6 +66,19 @@ def anonymize_database(
     key: of the pseudonyms; None draws one that nobody needs to keep.
 
     Other dates and quasi-identifiers of the other tables are left out, with a warning: days identify.
+
+    >>> linked = sf.samples.hospital(40)
+    >>> linked = linked.with_tables(
+    ...     {
+    ...         "patients": linked.tables["patients"].drop(["birth_date"]),
+    ...         "stays": linked.tables["stays"].drop(["admitted", "discharged"]),
+    ...     }
+    ... )
+    >>> release = sf.anonymize_database(
+    ...     linked, sf.KMAnonymity(3, 1), codes=["diagnoses.code"], hierarchies={"diagnoses.code": "icd9"}
+    ... )
+    >>> release.guarantee.claims[0].title
+    'k- and k^m-anonymity with k = 3, m = 1'
     """
     if not isinstance(database, Database) or not isinstance(criterion, KMAnonymity):
         raise ParameterError(

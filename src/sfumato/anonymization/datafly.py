@@ -35,7 +35,14 @@ from sfumato.methods.settings import require_numbers
 )
 @dataclass(frozen=True)
 class Datafly:
-    """One level per column, raised greedily. Without max_suppressed, as Sweeney has it: fewer than k rows."""
+    """One level per column, raised greedily. Without max_suppressed, as Sweeney has it: fewer than k rows.
+
+    >>> people = sf.samples.members(200).select(["sex", "region", "insurance"])
+    >>> ladders = dict.fromkeys(people.columns, sf.hierarchy.Suppression())
+    >>> release = sf.anonymize(people, sf.KAnonymity(5), method=sf.Datafly(), hierarchies=ladders)
+    >>> release.guarantee.claims[0].title
+    'k-anonymity with k = 16 rows'
+    """
 
     max_suppressed: Annotated[float | None, declared.MAX_SUPPRESSED] = None
     time_limit: Annotated[

@@ -222,6 +222,14 @@ class Degradation:
     negative and does not look at held-out outcomes.
     Not monotone and not a sum over cells: it scores, and `ModelGuided` is the search it goes with. A score
     slightly below 0 is chance, or a model that learnt noise which generalizing took away.
+
+    >>> from sfumato.anonymization.problem import compress
+    >>> people, columns = sf.samples.members(100), ["sex", "insurance"]
+    >>> ladders = {c: sf.Hierarchy.of_rows([(v, "*") for v in people.schema[c].levels]) for c in columns}
+    >>> problem = compress(people, columns, ladders, sensitive=["diabetes"])
+    >>> lost = sf.Degradation("diabetes").score(sf.Greedy().search(problem, sf.KAnonymity(5)))
+    >>> -1 < lost < 1
+    True
     """
 
     target: str

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymization.histograms import ClassCells, Demands
 from sfumato.anonymization.measure import Costs
 from sfumato.anonymization.problem import Problem
 
@@ -23,24 +24,32 @@ _BITS = 63
 
 @dataclass(frozen=True, eq=False)
 class NodeGroups:
-    """The classes of a node: packed nodes, rows, what a row costs. small: rows in classes below k."""
+    """The classes of a node: packed nodes, rows, what a row costs. small: rows where it does not satisfy.
+
+    cells: what is in the classes, where that is asked about.
+    """
 
     key: NDArray[np.uint64]
     n: NDArray[np.int64]
     cost: NDArray[np.float64]
     small: int
     total: float
+    cells: tuple[ClassCells, ...] = ()
 
 
 class Lattice:
     """A problem laid out for searching.
 
-    costs: per column, what a cell released as a node costs. lost: what a suppressed row costs.
+    costs: per column, what a cell released as a node costs. lost: what a suppressed row costs. demands: what
+    is asked of the classes besides k rows.
     """
 
-    def __init__(self, problem: Problem, costs: Costs, lost: float, k: int = 1) -> None:
+    def __init__(
+        self, problem: Problem, costs: Costs, lost: float, k: int = 1, demands: Demands | None = None
+    ) -> None:
         assert problem.max_level is not None
         self.problem, self.costs, self.lost, self.k = problem, costs, lost, k
+        self.demands = demands if demands is not None and demands.checks else None
         hierarchies = problem.hierarchies
         self.top: Levels = tuple(
             int(min(most, h.height)) for most, h in zip(problem.max_level, hierarchies, strict=True)
@@ -110,35 +119,41 @@ class Lattice:
         cost = np.zeros(problem.combinations)
         for j, h in enumerate(problem.hierarchies):
             cost += self.costs[j][h.nodes[0][problem.leaves[:, j]]]
-        return self.leap(NodeGroups(key, problem.n, cost, 0, math.nan), 0, 0, Room())
+        cells = () if self.demands is None else self.demands.base()
+        return self.leap(NodeGroups(key, problem.n, cost, 0, math.nan, cells), 0, 0, Room())
 
     def up(self, groups: NodeGroups, levels: Sequence[int], j: int, room: Room) -> NodeGroups:
         """One column one level up, from a node's groups."""
-        from sfumato.anonymization import _kernels
-
         above, dearer = self._steps[j][levels[j]]
-        count = len(groups.key)
-        slots, bits = room.slots(count)
-        key, n, cost = np.empty(count, np.uint64), np.empty(count, np.int64), np.empty(count)
-        found, small, total = _kernels.roll_up(
-            groups.key, groups.n, groups.cost, self._shift[j], self._mask[j], above, dearer,
-            slots, bits, self.k, self.lost, key, n, cost,
-        )  # fmt: skip
-        return NodeGroups(key[:found], n[:found], cost[:found], small, total)
+        return self._rolled_up(groups, j, above, dearer, room)
 
     def leap(self, groups: NodeGroups, j: int, level: int, room: Room) -> NodeGroups:
         """One column from the bottom to a level; costs stay those of the bottom."""
+        above = self.problem.hierarchies[j].ancestors[level]
+        return self._rolled_up(groups, j, above, self._nothing, room)
+
+    def _rolled_up(
+        self, groups: NodeGroups, j: int, above: NDArray[np.int32], dearer: NDArray[np.float64], room: Room
+    ) -> NodeGroups:
         from sfumato.anonymization import _kernels
 
         count = len(groups.key)
         slots, bits = room.slots(count)
         key, n, cost = np.empty(count, np.uint64), np.empty(count, np.int64), np.empty(count)
-        above = self.problem.hierarchies[j].ancestors[level]
+        into = np.empty(count, np.int32)
         found, small, total = _kernels.roll_up(
-            groups.key, groups.n, groups.cost, self._shift[j], self._mask[j], above, self._nothing,
-            slots, bits, self.k, self.lost, key, n, cost,
+            groups.key, groups.n, groups.cost, self._shift[j], self._mask[j], above, dearer,
+            slots, bits, self.k, self.lost, key, n, cost, into,
         )  # fmt: skip
-        return NodeGroups(key[:found], n[:found], cost[:found], small, total)
+        key, n, cost = key[:found], n[:found], cost[:found]
+        if self.demands is None:
+            return NodeGroups(key, n, cost, small, total)
+        cells = tuple(
+            c.gathered(into, found, r)
+            for c, r in zip(groups.cells, room.histograms(self.demands), strict=True)
+        )
+        small, total = self.demands.weighed(n, cost, cells, self.lost)
+        return NodeGroups(key, n, cost, small, total, cells)
 
     def agreement(self, one: int, out: NDArray[np.uint64]) -> None:
         """out: (combinations,), packed: for each column the lowest level on which it is as in `one`."""
@@ -205,6 +220,7 @@ class Room:
 
     def __init__(self) -> None:
         self._slots: dict[int, NDArray[np.int64]] = {}
+        self._histograms: tuple[NDArray[np.int64], ...] | None = None
 
     def slots(self, groups: int) -> tuple[NDArray[np.int64], Any]:
         """At least twice as many as groups, all -1; and how many bits count them."""
@@ -212,3 +228,9 @@ class Room:
         if bits not in self._slots:
             self._slots[bits] = np.full(1 << bits, -1, np.int64)
         return self._slots[bits], np.uint64(bits)
+
+    def histograms(self, demands: Demands) -> tuple[NDArray[np.int64], ...]:
+        """For each column of the demands, a 0 for each of its levels."""
+        if self._histograms is None:
+            self._histograms = demands.rooms()
+        return self._histograms

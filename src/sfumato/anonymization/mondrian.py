@@ -41,7 +41,14 @@ Labels = NDArray[np.int64]
 )
 @dataclass(frozen=True)
 class Mondrian:
-    """Splits top down, the widest column first."""
+    """Splits top down, the widest column first.
+
+    >>> people = sf.samples.members(60).select(["sex", "region", "insurance"])
+    >>> ladders = dict.fromkeys(people.columns, sf.hierarchy.Suppression())
+    >>> release = sf.anonymize(people, sf.KAnonymity(5), method=sf.Mondrian(), hierarchies=ladders)
+    >>> bool(release.counts(*people.columns).n.min() >= 5)
+    True
+    """
 
     kind: Annotated[
         Literal["strict", "relaxed"],

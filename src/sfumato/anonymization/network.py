@@ -39,6 +39,10 @@ class HierarchyNetwork:
 
     prior: pseudo-rows that pull P(node | parent, c) towards P(node | parent).
     links: whether step 3 is done. check: share of the rows that decides what helps.
+
+    >>> lost = sf.Degradation("diabetes", sf.HierarchyNetwork(prior=10.0))
+    >>> lost.estimator.prior
+    10.0
     """
 
     prior: float = 20.0

@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymization import parameters as declared
-from sfumato.anonymization.boundary import SizeCheck, search_boundary
+from sfumato.anonymization.boundary import RollUpCheck, search_boundary
 from sfumato.anonymization.branch_and_bound import branch
 from sfumato.anonymization.classes import classes_of
+from sfumato.anonymization.histograms import Demands
 from sfumato.anonymization.incumbent import Incumbent
 from sfumato.anonymization.lattice import Lattice, Levels, Room
 from sfumato.anonymization.limits import INTERRUPTED, SearchLimits, refuse_limits
@@ -32,7 +33,8 @@ from sfumato.anonymization.loss import Loss, measure_of
 from sfumato.anonymization.measure import CellMeasure, Measure
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
-from sfumato.criteria import OWN_VALUE, Criterion, JAnonymity, KAnonymity
+from sfumato.anonymization.top_down import search_top_down
+from sfumato.criteria import Criterion
 from sfumato.errors import ParameterError
 from sfumato.methods.declaration import Declaration, Does, Need, declares
 from sfumato.methods.settings import require_numbers
@@ -62,6 +64,13 @@ class OptimalRecoding:
     more than two thousand where criteria look into the classes (persons, l, t), each node of which takes
     long. The work limit does not count the most and the least general node; with several threads it hangs
     on them which nodes are looked at.
+
+    >>> people = sf.samples.members(200).select(["sex", "region", "insurance"])
+    >>> ladders = dict.fromkeys(people.columns, sf.hierarchy.Suppression())
+    >>> best = sf.OptimalRecoding(loss="entropy", max_suppressed=0.02)
+    >>> release = sf.anonymize(people, sf.KAnonymity(5), method=best, hierarchies=ladders)
+    >>> release.internal.extra["search"]["optimal"]
+    True
     """
 
     loss: Annotated[Measure | str, declared.loss("What is minimized")] = "loss"
@@ -93,9 +102,10 @@ class OptimalRecoding:
     def search(self, problem: Problem, criterion: Criterion) -> Recoding:
         """The node with the least loss among those that suppress few enough rows."""
         costs, lost = _costs(self.measure, problem)
-        lattice = Lattice(problem, costs, lost, criterion.k)
+        demands = Demands.of(criterion, problem) if self._bounded() else None
+        lattice = Lattice(problem, costs, lost, criterion.k, demands)
         limit = math.floor(self.max_suppressed * problem.rows + 1e-9)
-        way = self._way(lattice, criterion, limit)
+        way = self._way(lattice, criterion, limit, demands is not None)
         seconds = self.time_limit
         if (
             seconds is None
@@ -105,8 +115,10 @@ class OptimalRecoding:
             seconds = _PATIENCE
         found = Incumbent(SearchLimits(seconds, self.work_limit), lattice.size)
         if way == "boundary":
-            sizes = only_sizes(criterion, problem) and lattice.packs
-            search_boundary(lattice, SizeCheck(lattice) if sizes else _Accepts(lattice, criterion), found)
+            quick = demands is not None and lattice.packs
+            search_boundary(lattice, RollUpCheck(lattice) if quick else _Accepts(lattice, criterion), found)
+        elif way == "top-down":
+            search_top_down(lattice, limit, found)
         elif way == "branching":
             branch(lattice, limit, found, self.threads)
         else:
@@ -116,12 +128,12 @@ class OptimalRecoding:
     def _bounded(self) -> bool:
         return isinstance(self.measure, CellMeasure) and self.measure.monotone
 
-    def _way(self, lattice: Lattice, criterion: Criterion, limit: int) -> str:
+    def _way(self, lattice: Lattice, criterion: Criterion, limit: int, compiled: bool) -> str:
         if self._bounded() and limit == 0 and criterion.monotone and lattice.size <= _LARGE:
             return "boundary"
-        if self._bounded() and lattice.packs and only_sizes(criterion, lattice.problem):
-            return "branching"
-        return "ordered"
+        if compiled and lattice.size > _LARGE:
+            return "top-down"
+        return "branching" if compiled and lattice.packs else "ordered"
 
     def _given_back(self, lattice: Lattice, criterion: Criterion, found: Incumbent, way: str) -> Recoding:
         if not found.ties:
@@ -163,11 +175,13 @@ def _certificate(
         if way == "boundary"
         else "none: the score hangs on what is suppressed; nodes beyond the bound were not looked at"
         if way == "branching"
+        else "specializations of what loses too many rows were not looked at"
+        if way == "top-down"
         else "none: nothing follows for other nodes from the criterion or the measure",
         "levels": choice,
         "score": score,
         "measure": measure.name,
-        "bound": None if gap is None else score - gap,
+        "bound": None if gap is None else max(score - gap, 0.0) if isinstance(measure, Loss) else score - gap,
         "gap": gap,
         "optimal": not found.stopped,
         "stopped": found.stopped,
@@ -176,19 +190,6 @@ def _certificate(
         "nodes": lattice.size,
         "suppressed": suppressed,
     }
-
-
-def only_sizes(criterion: Criterion, problem: Problem) -> bool:
-    """Whether the criterion is the same as: every class has at least criterion.k rows."""
-    return all(
-        (isinstance(p, KAnonymity) and p.missing == OWN_VALUE and not (p.persons or _persons(p, problem)))
-        or (isinstance(p, JAnonymity) and p.fraction is not None)
-        for p in criterion.parts
-    )
-
-
-def _persons(part: KAnonymity, problem: Problem) -> bool:
-    return part.persons is None and problem.persons is not None
 
 
 def _costs(measure: Measure, problem: Problem) -> tuple[tuple[NDArray[np.float64], ...], float]:

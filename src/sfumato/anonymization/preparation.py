@@ -75,6 +75,13 @@ def prepare(
 
     columns: those to be released; by default all but identifiers and free text. target: what the data are
     for; each column's mutual information with it is divided by that of the column shuffled (mean of ten).
+
+    >>> people = sf.samples.members(100).select(["age", "sex", "diabetes"])
+    >>> found = sf.prepare(people, target="diabetes")
+    >>> print(found)
+    Nothing to do before.
+    age: 3.2 times a random column
+    sex: 0.5 times a random column
     """
     schema = table.schema
     named = [] if columns is not None else [c for c in schema if c.role in _NAMING or c.kind is Kind.TEXT]

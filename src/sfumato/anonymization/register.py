@@ -63,7 +63,16 @@ _PERSONS = "persons"
 
 @dataclass(frozen=True)
 class Register:
-    """A folder that must not leave the house: one file per release, and the key of its pseudonyms."""
+    """A folder that must not leave the house: one file per release, and the key of its pseudonyms.
+
+    >>> people = sf.samples.members(100).select(["id", "sex", "region"])
+    >>> people = people.with_schema(people.schema.with_("id", role="person"))
+    >>> asked = {"hierarchies": dict.fromkeys(["sex", "region"], sf.hierarchy.Suppression())}
+    >>> first = sf.anonymize(people, sf.KAnonymity(5), register=sf.Register("register"), **asked)
+    >>> second = sf.anonymize(people, sf.KAnonymity(50), register=sf.Register("register"), **asked)
+    >>> second.guarantee.claims[0].title
+    'k-anonymity with k = 100 persons'
+    """
 
     folder: str | Path
 

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.assessment.differences import StackedLevels, stack_levels
 from sfumato.assessment.risk.intervals import exact_interval
 from sfumato.errors import DataError, ParameterError
 from sfumato.io import scan
@@ -37,13 +38,15 @@ class AggregateRisk:
     """How close an intruder comes, group by group. Internal: it is computed from the original.
 
     scores: over everybody.  groups: a row per group, with its size, the success of the intruder, of the
-    group's mean and on people who are not in the data, and whether to coarsen it and why.
+    group's mean and on people who are not in the data, and whether to coarsen it and why.  stacked: what
+    this level tells together with others that are published.
     """
 
     scores: tuple[Score, ...]
     groups: pa.Table = field(repr=False)
     by: tuple[str, ...]
     value: str
+    stacked: StackedLevels | None = None
 
     @property
     def coarsen(self) -> pa.Table:
@@ -52,8 +55,9 @@ class AggregateRisk:
 
     @property
     def met(self) -> bool:
-        """Whether no group has to be coarsened."""
-        return not any(self.groups["coarsen"].to_pylist())
+        """Whether no group has to be coarsened, and none follows from all levels together."""
+        together = self.stacked is None or self.stacked.met
+        return together and not any(self.groups["coarsen"].to_pylist())
 
     def __getitem__(self, name: str) -> Score:
         for score in self.scores:
@@ -82,6 +86,7 @@ def assess_aggregates(
     max_risk: float = 0.1,
     fewest: int = 3,
     confidence: float = 0.95,
+    levels: Sequence[str | Sequence[str]] = (),
 ) -> AggregateRisk:
     """Hold a reconstruction against the truth, group by group.
 
@@ -92,7 +97,16 @@ def assess_aggregates(
     given. control: the same two tables for people who are not in the data. tolerance: a guess is a success
     within this share of the true value (relative), or of its standard deviation. max_risk: how much better
     than a plain guess and the control an intruder may be. fewest: smaller groups are always to be
-    coarsened: in a group of two, each one knows the other's value.
+    coarsened: in a group of two, each one knows the other's value. levels: other columns by which the same
+    value is published, too. Small groups are then taken to be left out everywhere, and are looked for among
+    the differences of what is published.
+
+    >>> people = sf.samples.members(300).select(["region", "age", "cost"])
+    >>> published = sf.Aggregates.compute(people, by="region", values="cost")
+    >>> guess = sf.MoorePenrose().fit(people.drop(["cost"]), published).reconstruct().data
+    >>> found = sf.assess_aggregates(people, guess, by="region", value="cost")
+    >>> found.coarsen["region"].to_pylist()
+    []
     """
     by = (by,) if isinstance(by, str) else tuple(by)
     faults = []
@@ -124,7 +138,16 @@ def assess_aggregates(
     columns = {name: [key[i] for key in keys] for i, name in enumerate(by)}
     groups = pa.table({**columns, **{k: [r[k] for r in rows] for k in rows[0]}})
     scores = _scores(found, pooled, groups, by, value, tolerance, relative, confidence, others is not None)
-    return AggregateRisk(scores, groups, by, value)
+    others_too = [(level,) if isinstance(level, str) else tuple(level) for level in levels]
+    stacked = _stacked(table, [by, *others_too], fewest) if others_too else None
+    return AggregateRisk(scores, groups, by, value, stacked)
+
+
+def _stacked(table: Table | DataLike, levels: Sequence[tuple[str, ...]], fewest: int) -> StackedLevels:
+    original = table if isinstance(table, Table) else scan(table, keep_text=True)
+    names = list(dict.fromkeys(name for level in levels for name in level))
+    original.schema.require(names)
+    return stack_levels({name: _cells(original, name) for name in names}, levels, fewest)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,9 @@ from sfumato.assessment.case import Case, case_of
 from sfumato.assessment.checks import CHECKS, AssessmentCheck, guest_checks, limited_by
 from sfumato.assessment.checks.base import Partly
 from sfumato.assessment.judgement import Assessment, Skipped, ordered
+from sfumato.assessment.obstacles import obstacles, of_control
 from sfumato.assessment.page import released_roles
 from sfumato.assessment.reading.files import guarantee_of
-from sfumato.assessment.reading.unread import merged
 from sfumato.assessment.reasons import reasons
 from sfumato.assessment.subject import Hierarchies, Maker, Subject
 from sfumato.assessment.threads import one_thread
@@ -50,9 +50,6 @@ __all__ = ["Assessment", "assess"]
 
 _LABEL = "parts of the assessment"
 _OF_COPIES = frozenset({"copied rows", "people nearly copied", "largest risk of a single record"})
-# The chance of as many equal rows at which a control is no control: by an exact test, and by one that is not.
-_OVERLAPPING = {"original": 1e-3, "release": 1e-4}
-_SUSPECT = 0.05  # at which it is said
 
 
 def assess(
@@ -107,6 +104,11 @@ def assess(
     alpha: the error of the verdict: how often a bound of `risk` errs, and copies are seen by chance.
     scope: "all", or "limits" for the verdict alone: what no limit speaks of is not measured, nor what could
         not change the verdict any more. "outcome" also names nobody where equal rows alone decide.
+
+    >>> people = sf.samples.members(150).select(["age", "sex", "region"])
+    >>> found = sf.assess(people, people, effort="quick", thresholds={"risk": 0.1})
+    >>> found.verdict().not_met
+    ('risk at most 0.1: ...',)
     """
     limits = plain_names(thresholds or {})
     checks = (*CHECKS, *guest_checks())
@@ -162,6 +164,7 @@ def _evidence(case: Case, found: _Examined) -> Evidence:
         fair=case.drift is None or not case.drift.seen,
         copied=math.nan if copied is None else copied.p,
         because="" if copied is None else copied.because,
+        nearly=math.nan if copied is None else copied.nearly,
     )
 
 
@@ -195,12 +198,7 @@ def _notes(case: Case) -> tuple[str, ...]:
             "No control was given: attacks are held against a plain guess only, which overstates them. "
             "Every row was input, so nobody can say what the release tells of people who are not in it."
         )
-    found = case.overlap
-    if found is not None and found.rows and _OVERLAPPING["original"] < found.p <= _SUSPECT:
-        notes.append(
-            f"About {found.rows:,} of the {found.control:,} rows of the control equal a row of the original, "
-            "more than chance explains, but too few to be sure. If they are the same people, leave them out."
-        )
+    notes += of_control(case)
     if any(a.claim is not None and a.refutes() for a in case.subject.audits):
         notes.append("An audit refuted the claim of differential privacy: the mechanism gives away more.")
     return tuple(dict.fromkeys(notes))
@@ -251,7 +249,7 @@ def _examined(
     scores: list[Score] = []
     skipped: list[Skipped] = []
     unavailable: dict[str, str] = {}
-    broken = _known_faults(case)
+    broken = obstacles(case)
     drawn: list[str] = []
     for number, check in enumerate(checks):
         report(_LABEL, number, len(checks))
@@ -272,45 +270,6 @@ def _examined(
     report(_LABEL, len(checks), len(checks))
     copied = case.copies if "copies" in vars(case) else None
     return _Examined(ordered(scores), tuple(skipped), unavailable, broken, tuple(drawn), copied)
-
-
-def _known_faults(case: Case) -> dict[str, str]:
-    """What stands in the way of a met limit before anything is measured."""
-    files = case.files
-    if case.left_out:  # an intruder who knows less than was said proves nothing
-        return {RISK: f"too many values to attack with: {listed([repr(n) for n in case.left_out])}"}
-    if files.unread:
-        return {
-            RISK: f"what the released column{'s' * (len(files.unread) > 1)} "
-            f"{listed([repr(n) for n in files.unread], 6)} may tell was not examined: their values are not "
-            "the original's. Call them as there, or leave them out of the release"
-        }
-    lacking = merged(files.original, files.released) if files.control is None else ()
-    if lacking:
-        return {
-            RISK: f"frequent values of {listed([repr(n) for n in lacking], 6)} are not in the release: they "
-            "may have been merged into others, which nobody can tell without a control. Give people who are "
-            "in neither file"
-        }
-    wrong = _no_control(case)
-    return {RISK: wrong} if wrong else {}
-
-
-def _no_control(case: Case) -> str:
-    """Why the control is none; nothing where it is one."""
-    for found, other in ((case.overlap, "original"), (case.lent, "release")):
-        if found is not None and found.rows and found.p <= _OVERLAPPING[other]:
-            return (
-                f"about {found.rows:,} of the {found.control:,} rows of the control are rows of the {other}; "
-                "give people who are in neither"
-            )
-    if case.drift is not None and case.drift.seen:
-        return (
-            "the control is not of the same people as the original: it differs in "
-            f"{listed([repr(n) for n in case.drift.columns], 6)} by more than chance. Give people who were "
-            "drawn together with the original and held back, or no control"
-        )
-    return ""
 
 
 def _looked(check: AssessmentCheck, case: Case, limit: float | None) -> tuple[list[Score], str, bool]:

@@ -20,10 +20,11 @@ from sfumato.table import Table
 
 if TYPE_CHECKING:
     from sfumato.assessment.attacks.fellegi_sunter import AttackDatabase
-    from sfumato.assessment.copies import ControlDrift, Copies, Overlap
+    from sfumato.assessment.copies import ControlDrift, Copies, CountedRows, Overlap
     from sfumato.assessment.risk.classes import FileClasses
     from sfumato.assessment.risk.uniqueness import UniquenessSearch
 
+LENT = 1e-3  # the chance of so many originals in a control at which it is called none
 # By effort: cells that are compared in the search for copies, and the draws of the looks.
 _WORK = {"quick": 1_500_000_000, "normal": 12_000_000_000, "thorough": 100_000_000_000}
 _LOOKS = {"quick": (1_000, 5_000), "normal": (1_000, 5_000, 25_000), "thorough": (5_000, 25_000, 125_000)}
@@ -236,6 +237,7 @@ class Case:
             whole=(files.whole, files.release, files.outside), meanings=self.hierarchies,
             key=self.key.derive("copies"), most_work=_WORK[self.subject.effort], error=self.subject.alpha,
             brief=self.brief, part=0.5 if files.learnt else 1.0,
+            rows=self.rows if control is not None and not files.learnt else None,
         )  # fmt: skip
         return replace(found, people=in_whole(found.people)) if files.learnt else found
 
@@ -244,11 +246,17 @@ class Case:
         """Rows of the control that are rows of the original."""
         from sfumato.assessment.copies import overlap
 
+        return None if self.rows is None else overlap(self.rows, self.key.derive("overlap"), LENT)
+
+    @cached_property
+    def rows(self) -> CountedRows | None:
+        """The different rows of original, release and control, counted; None without a control."""
+        from sfumato.assessment.copies import counted_rows
+
         files = self.files
         if files.control is None:
             return None
-        key = self.key.derive("overlap")
-        return overlap(files.original, files.control, self.pair.columns, key)
+        return counted_rows([files.original, files.released, files.control], self.pair.columns)
 
     @cached_property
     def drift(self) -> ControlDrift | None:
@@ -263,10 +271,7 @@ class Case:
         """Rows of the control that are rows of the release."""
         from sfumato.assessment.copies import shared_with_release
 
-        files = self.files
-        if files.control is None:
-            return None
-        return shared_with_release(files.original, files.released, files.control, self.pair.columns)
+        return None if self.rows is None else shared_with_release(self.rows)
 
     def drawing(self, draws: int) -> Case:
         """The same case, opened once, with another number of draws."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -77,10 +78,22 @@ def _half(side: _Side, first: bool, key: Key) -> dict[str, NDArray[np.bool_]]:
     return {n: coin[p] == first for n, p in side.person.items()}
 
 
+Shown = dict[str, tuple[list[str], NDArray[np.float64], NDArray[np.float64]]]
+_NAMES_OF_GAPS = ["below 7", *(f"{a} to {b - 1}" for a, b in pairwise(_GAPS)), f"{_GAPS[-1]} and more"]
+
+
 def utilities(
-    original: Database, released: Database, places: Sequence[str], key: Key, skipped: list[str]
+    original: Database,
+    released: Database,
+    places: Sequence[str],
+    key: Key,
+    skipped: list[str],
+    shown: Shown | None = None,
 ) -> list[Score]:
-    """Every measure of links and sequences that both have; what cannot be examined is added to `skipped`."""
+    """Every measure of links and sequences that both have; what cannot be examined is added to `skipped`.
+
+    shown: gets what can be drawn: by name, the levels and the counts of both.
+    """
     before, after = _side(original), _side(released)
     missing = [n for n in before.rows if n not in after.rows]
     if missing:
@@ -117,15 +130,33 @@ def utilities(
         report("comparing links and sequences", at, len(measures))
         everything = {n: np.ones(len(p), bool) for n, p in before.person.items()}
         levels: dict[str, pa.Array] = {}
-        value = _distance(measure(before, everything, levels), measure(after, None, levels))
+        tables = measure(before, everything, levels), measure(after, None, levels)
+        value = _distance(*tables)
+        _put(name, *tables, shown)
         halves = [measure(before, _half(before, first, key), levels) for first in (True, False)]
         noise = _distance(*halves)
         if value is None:
             skipped.append(f"{name}: there is nothing to compare")
             continue
-        meaning = f"Total variation of {words}, original against release; baseline: halves of the original."
-        scores.append(Score(name, "utility", value, (0, 1), "lower", meaning, baseline=noise))
+        beside = (
+            "" if noise is None else f" Two random halves of the original's persons differ by {noise:.3g}."
+        )
+        meaning = f"Total variation of {words}, original against release.{beside}"
+        details = {} if noise is None else {"halves of the original": noise}
+        scores.append(Score(name, "utility", value, (0, 1), "lower", meaning, details=details))
     return scores
+
+
+def _put(name: str, before: _Tables, after: _Tables, shown: Shown | None) -> None:
+    """Numbers of children and gaps have few levels, and an order: they are drawn."""
+    if shown is None:
+        return
+    if "n" in before and "n" in after:
+        levels = [*map(str, range(_MOST)), f"{_MOST} and more"]
+        last = int(np.flatnonzero(before["n"] + after["n"]).max(initial=0)) + 1
+        shown[name] = (levels[:last], before["n"][:last], after["n"][:last])
+    if "gap" in before and "gap" in after:
+        shown[f"{name}, in days"] = (_NAMES_OF_GAPS, before["gap"], after["gap"])
 
 
 def _has(database: Database, place: str) -> bool:

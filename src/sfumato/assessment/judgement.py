@@ -37,7 +37,8 @@ class Assessment:
     scores: everything that was measured, each with its meaning.
     thresholds: what was asked, and whether it was met. skipped: what was not examined, and why.
     guarantee: what the release promised by itself; None for a plain file.
-    notes: what was assumed on the way. rows: of the original and the release.
+    notes: what was assumed on the way. rows: of the original and the release. unit: what was counted:
+        rows, or persons in linked tables.
     figures: pictures for the report, made when it is written.
     because: the one sentence that decides. advice: what to do next, the first thing first.
     people: original rows that single released rows give away, as plain records, the worst first.
@@ -57,6 +58,7 @@ class Assessment:
     because: str = ""
     advice: tuple[str, ...] = ()
     people: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    unit: str = "rows"
 
     # -- looking ---------------------------------------------------------------------------------
 
@@ -123,6 +125,7 @@ class Assessment:
             ],
             "not_examined": list(verdict.not_examined),
             "rows": {"original": self.rows[0], "released": self.rows[1]},
+            "unit": self.unit,
             "columns": list(self.columns),
             "quasi_identifiers": list(self.quasi_identifiers),
             "effort": self.effort,

@@ -48,8 +48,8 @@ def _stamp(found: Assessment) -> str:
 
     original, released = found.rows
     return (
-        f"{original:,} rows of the original against {released:,} of the release, {len(found.columns)} "
-        f"columns compared; effort {found.effort}; sfumato {sfumato.__version__}."
+        f"{original:,} {found.unit} of the original against {released:,} of the release, "
+        f"{len(found.columns)} columns compared; effort {found.effort}; sfumato {sfumato.__version__}."
     )
 
 
@@ -98,7 +98,8 @@ def _people(found: Assessment) -> Iterator[DataTable]:
     many = len(rows)
     chance = [s.details["named by chance"] for s in found.scores if "named by chance" in s.details]
     expected = f" (at most {chance[0]:.2g} on average in a release that holds nobody)" if chance else ""
-    caption = f"People who can be found: {many:,} original row{'s' * (many > 1)}, the worst first{expected}"
+    counted = f"original row{'s' * (many > 1)}" if found.unit == "rows" else f"person{'s' * (many > 1)}"
+    caption = f"People who can be found: {many:,} {counted}, the worst first{expected}"
     yield DataTable(columns, rows, caption, most=_OPEN)
 
 
@@ -152,6 +153,9 @@ def _method(found: Assessment) -> Section:
     return Section("How it was done", (), blocks)
 
 
+_NUMBERS = ("integer", "real", "decimal")
+
+
 def released_roles(files: Files) -> Schema:
     """The released schema with the roles that were judged: those given for a column, else the schema's.
 
@@ -166,6 +170,8 @@ def released_roles(files: Files) -> Schema:
         own = whole[column.name].role if known else column.role
         if column.name in files.columns and own in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
             own = Role.OTHER  # judged, and not as one of these
+        if own is Role.WEIGHT and column.type not in _NUMBERS:
+            own = Role.OTHER  # a weight in bins or words weighs nothing
         schema = schema.with_(column.name, role=roles.get(column.name, own))
     return schema
 

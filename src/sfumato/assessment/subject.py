@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.assessment.reading.files import is_release, meanings, opened
 from sfumato.assessment.reading.layout import relaid
 from sfumato.assessment.reading.matching import match_columns, understood
-from sfumato.assessment.reading.people import everyone
+from sfumato.assessment.reading.people import all_alike, everyone
 from sfumato.assessment.reading.unread import unread
 from sfumato.assessment.thresholds import ALPHA
 from sfumato.errors import DataError, ParameterError, listed, offered
@@ -132,7 +132,8 @@ def open_files(subject: Subject) -> Files:
     given = opened(subject.released, "the release", keep_text=True)
     notes: list[str] = []
     rows = (_rows(first, "original"), _rows(given, "release"))
-    second, written, learnt = _understood(first, given, subject, notes)
+    outside = None if subject.control is None else opened(subject.control, "the control", keep_text=True)
+    second, written, learnt = _understood(first, given, replace(subject, control=outside), notes)
     asked = {
         "quasi_identifiers": _names(subject.quasi_identifiers), "sensitive": _names(subject.sensitive),
         "target": _names(subject.target), "weight": _names(subject.weight),
@@ -141,19 +142,17 @@ def open_files(subject: Subject) -> Files:
     weight = _weight(first, subject.weight, notes)
     chosen = {name for part in ("quasi_identifiers", "sensitive", "target") for name in asked[part]}
     shared = _shared(first, second, weight, notes)
-    columns = _judged(first, shared, chosen, rows[0], notes)
-    whole = _as_asked(first, asked)
+    columns, whole = _judged(first, shared, chosen, rows[0], notes), _as_asked(first, asked)
     kept = [weight] if weight is not None else []
     released, plain = (
         _without_text(t.select([*columns, *(n for n in kept if n in t.schema)])) for t in (second, written)
     )
-    outside = None if subject.control is None else opened(subject.control, "the control", keep_text=True)
     knowing = _names(subject.quasi_identifiers) or whole.schema.of_role(Role.QUASI_IDENTIFIER)
     return Files(
         original=whole.select([*columns, *kept]),
         released=released,
         written=released if written is second else plain,
-        control=_control(subject.control, whole.select(columns), rows[0], second.select(columns)),
+        control=_control(subject.control, outside, whole.select(columns), second.select(columns)),
         columns=columns,
         quasi_identifiers=_of(whole, columns, subject.quasi_identifiers, Role.QUASI_IDENTIFIER, notes),
         sensitive=_of(whole, columns, subject.sensitive, Role.SENSITIVE, notes),
@@ -178,13 +177,14 @@ def _understood(first: Table, given: Table, subject: Subject, notes: list[str]) 
     Twice: as an intruder reads it, and as somebody does who takes values for what they say. And whether codes
     were read by every other original: without a control, whoever they are read by looks nearer than they are.
     """
-    general = meanings(subject.hierarchies, subject.released, first.columns)
-    rows, said = relaid(first, given)
+    general, (rows, said) = (
+        meanings(subject.hierarchies, subject.released, first.columns),
+        relaid(first, given),
+    )
     notes += said
     given = given if rows is None else opened(rows, "the release", keep_text=True)
-    alone = subject.control is None
-    found = match_columns(everyone(first, subject.control), given, general, half=alone)
-    learnt = alone and any(m.learnt for m in found)
+    found = match_columns(everyone(first, subject.control), given, general, half=subject.control is None)
+    learnt = subject.control is None and any(m.learnt for m in found)
     notes += [m.sentence for m in found]
     second = opened(understood(given, found), "the release", keep_text=True) if found else given
     if not any(m.moved for m in found):
@@ -268,17 +268,17 @@ def _without_text(table: Table) -> Table:
     return table if schema is table.schema else table.with_schema(schema)
 
 
-def _control(control: object, original: Table, rows: int, released: Table) -> Table | None:
-    if control is None:
+def _control(control: object, table: Table | None, original: Table, released: Table) -> Table | None:
+    if table is None:
         return None
-    table, schema = opened(control, "the control", keep_text=True), original.schema
+    schema = original.schema
     absent = [repr(n) for n in schema.names if n not in table.schema]
     if absent:
         raise DataError(
             f"the control lacks {listed(absent)}.",
             hint="a control has the columns of the original, of people who are not in it",
         )
-    same_size = _rows(table, "control") == rows
+    same_size = _rows(table, "control") == original.rows()
     table = _read_as(control, table, schema, "the control")
     if same_size and _equal(original, table.select(schema.names)):
         raise DataError(
@@ -300,8 +300,8 @@ def _read_as(given: object, table: Table, schema: Schema, what: str) -> Table:
 
 
 def _equal(first: Table, second: Table) -> bool:
-    key = Key.fresh()
-    return fingerprint(first, key) == fingerprint(second, key)
+    key = Key.fresh()  # where all people are alike, that the files are equal says nothing
+    return fingerprint(first, key) == fingerprint(second, key) and not all_alike(first, first.columns)
 
 
 def _names(given: Sequence[str] | str | None) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ may be a number, a range (1-4), a bound (<5), or anything else, which stands for
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -16,8 +15,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.cells import Attacker, Published, Target
-from sfumato.cells.layout import Layout, coded, inner_cells, read_layouts, relations_of, require_columns
-from sfumato.errors import DataError, ParameterError
+from sfumato.cells.layout import (
+    TOTAL,
+    Layout,
+    coded,
+    inner_cells,
+    read_layouts,
+    relations_of,
+    require_columns,
+)
+from sfumato.cells.written import told_bounds
+from sfumato.errors import ParameterError
 from sfumato.io import scan
 from sfumato.table import Table
 
@@ -27,9 +35,6 @@ if TYPE_CHECKING:
 Real = NDArray[np.float64]
 
 _NEAR = 1e-6
-_NUMBER = re.compile(r"\s*[+-]?\d+([.,]0+)?\s*")
-_RANGE = re.compile(r"\s*(\d+)\s*(?:-|–|\.\.|to)\s*(\d+)\s*")
-_BELOW = re.compile(r"\s*(<=?|≤)\s*(\d+)\s*")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,16 +69,25 @@ def assess_tables(
     count: str = "count",
     base: int = 1,
     zeros: bool = True,
+    within: int = 0,
+    total: str = TOTAL,
 ) -> TableRisk:
     """Attack published tables, all of them together.
 
     data: cells in long form.  tables: what they are laid out by, as in 'area>county,age;area,sex'.
     minimum: counts of 1 to minimum - 1 are sensitive.  count: the column of counts.  base: what counts were
     rounded to; 1 if they were not.  zeros: whether cells that are zero are shown, or left out, as zeros: a
-    withheld cell is then at least 1.
+    withheld cell is then at least 1.  within: how far counts were moved at most, by noise or by cell keys.
+    total: what stands for a total in a column of labels.
+
+    >>> import pyarrow as pa
+    >>> cells = pa.table({"county": ["a", "b", "c", "_T"], "count": ["*", "28", "30", "60"]})
+    >>> sf.assess_tables(cells, "county").met
+    False
     """
     faults = [] if minimum >= 2 else ["minimum is a whole number from 2 up"]
     faults += [] if base >= 1 else ["base is a whole number from 1 up"]
+    faults += [] if within >= 0 else ["within is a whole number from 0 up"]
     if faults:
         raise ParameterError(f"{'; '.join(faults)}.", hint="assess_tables(data, 'county,age', minimum=5)")
     table = data if isinstance(data, Table) else scan(data, keep_text=True)
@@ -81,14 +95,15 @@ def assess_tables(
     columns = require_columns(layouts, table.columns)
     table.schema.require([count])
     rows = pa.Table.from_batches(list(table.batches([*columns, count])))
-    low, high = _read(rows[count].to_pylist(), count)
-    codes, _ = coded([rows[name].to_pylist() for name in columns])
+    low, high = told_bounds(rows[count].to_pylist(), count)
+    codes, _ = coded([rows[name].to_pylist() for name in columns], total)
     relations = relations_of(layouts, columns, codes)
     inner = np.zeros(len(low))
-    if zeros and base == 1:  # a rounded zero may be somebody
+    off = max(base - 1, within)
+    if zeros and not off:  # a rounded zero may be somebody
         inner = inner_cells(layouts, columns, codes, high == 0).astype(np.float64)
-    if base > 1:
-        low, high = low - (base - 1), high + (base - 1)
+    if off:
+        low, high = np.maximum(low - off, 0.0), high + off
     told = low == high
     low = np.where(told, low, np.maximum(low, inner))
     high = np.maximum(high, low)
@@ -110,27 +125,3 @@ def assess_tables(
         minimum,
         int(small.sum()),
     )
-
-
-def _read(values: Sequence[object], count: str) -> tuple[Real, Real]:
-    """What is told of each count by itself."""
-    low, high = np.zeros(len(values)), np.full(len(values), np.inf)
-    for i, value in enumerate(values):
-        text = "" if value is None else str(value)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            low[i] = high[i] = float(value)
-        elif _NUMBER.fullmatch(text):
-            low[i] = high[i] = float(re.split("[.,]", text.strip())[0])
-        elif found := _RANGE.fullmatch(text):
-            low[i], high[i] = float(found[1]), float(found[2])
-        elif found := _BELOW.fullmatch(text):
-            high[i] = float(found[2]) - (found[1] == "<")
-    if np.isnan(low).any():
-        high[np.isnan(low)], low[np.isnan(low)] = np.inf, 0.0
-    negative = int((low < 0).sum())
-    if negative:
-        raise DataError(f"column '{count}': {negative} counts are negative.", hint="counts are from 0 up")
-    whole = ~np.isfinite(high) | (low == np.rint(low))
-    if not whole.all():
-        raise DataError(f"column '{count}': {int((~whole).sum())} counts are not whole.", hint="give counts")
-    return low, high

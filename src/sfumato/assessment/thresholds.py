@@ -6,9 +6,10 @@ could not be examined.
 
 `risk` speaks of all attacks together, by their gains (`gains`). It is met only if every attack's upper bound
 is at most the limit, each wrong with a chance of at most alpha (no correction: if one gain is above the
-limit, its own bound must have erred), and copies beyond what the control explains are not significant. It is
-not met if the lower bound of an attack exceeds the limit, at alpha over the number of attacks (Holm's first
-step, which decides whether any does), or if copies are significant.
+limit, its own bound must have erred), that of the people nearly copied likewise, and copies beyond what
+the control explains are not significant. It is not met if the lower bound of an attack exceeds the limit, at
+alpha over the number of attacks (Holm's first step, which decides whether any does), or if copies are
+significant.
 """
 
 from __future__ import annotations
@@ -151,7 +152,8 @@ class Evidence:
 
     alpha: the error of each bound and of the tests. looks: into how many looks an attack's error is parted,
     by the name of its score. copied: the chance of as many copies by chance; nan if nobody looked.
-    because: what was copied, in a sentence. fair: whether the control is of the same people; if not, what an
+    because: what was copied, in a sentence. nearly: what the share of people nearly copied is at most; nan if
+    nobody knows. fair: whether the control is of the same people; if not, what an
     attack reaches beyond it proves nothing.
     """
 
@@ -160,6 +162,7 @@ class Evidence:
     copied: float = math.nan
     because: str = ""
     fair: bool = True
+    nearly: float = math.nan
 
     def error(self, score: Score) -> float:
         """Of each bound of one attack."""
@@ -263,6 +266,9 @@ def _judge_risk(limit: float, attacks: Sequence[Score], evidence: Evidence) -> T
     if evidence.copied <= evidence.alpha:
         words = f"{asked}: {evidence.because}"
         return Threshold(RISK, limit, "not met", words, "copies", found.value)
+    if found.high <= limit < evidence.nearly:  # an intruder who knows all columns is one as well
+        words = f"{asked}: as many as {evidence.nearly:.3g} of the people may be nearly copied"
+        return Threshold(RISK, limit, "undecided", words, value=found.value)
     if found.high <= limit and not math.isnan(evidence.copied):
         words = f"{asked}: {found.value:.3g}, at most {found.high:.3g} ({worst.name})"
         return Threshold(RISK, limit, "met", words, worst.name, found.value)

@@ -23,10 +23,13 @@ from sfumato.cells.publication import Published
 from sfumato.errors import DataError
 
 Real = NDArray[np.float64]
+Index = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 _NEAR = 1e-6
 _UP, _DOWN = 0, 1
+_DRAWS, _GOLDEN = 4, 0.6180339887498949  # corners looked at before whole numbers are searched for
+_SETTLED = 400  # targets for which whole numbers are searched for; the others are said to be by program
 
 
 @dataclass(frozen=True)
@@ -78,9 +81,14 @@ class _Left:
     need: dict[tuple[int, int], float]
     whole: dict[tuple[int, int], bool] = field(default_factory=dict)
     reached: dict[tuple[int, int], float] = field(default_factory=dict)
+    settled: dict[tuple[int, int], float] = field(default_factory=dict)  # in whole numbers
     needed_by: dict[int, set[int]] = field(
         default_factory=dict
     )  # contributors without whom a cell was not moved yet
+
+    def far(self, key: tuple[int, int]) -> float:
+        """How far a cell can be moved."""
+        return self.settled.get(key, self.reached.get(key, 0.0))
 
     def learn(self, movement: Movement, alone: set[int], smallest: float) -> None:
         """Note which targets a movement takes far enough."""
@@ -117,6 +125,8 @@ class Attacker:
                 hint="see whether totals are the sums of their parts",
             )
         self.filling = filling
+        self.witnesses: list[tuple[Index, Real]] = []
+        """Changes that were found in programs: hints for another look at more or less the same tables."""
         self._movements: Movements | None = None
         self._place = np.full(len(filling), -1)
 
@@ -147,11 +157,20 @@ class Attacker:
         flags[self.published.open] = True
         return flags
 
-    def judge(self, targets: Iterable[Target], *, alone: Sequence[int] = (), ends: bool = False) -> Findings:
+    def judge(
+        self,
+        targets: Iterable[Target],
+        *,
+        alone: Sequence[int] = (),
+        ends: bool = False,
+        hints: Iterable[tuple[Index, Real]] = (),
+    ) -> Findings:
         """What a reader can tell of each target.
 
         alone: cells with one contributor, each of whom is a reader who knows that cell.
         ends: find the whole interval of every target, not only whether it is wide enough.
+        hints: changes (cells, by how much) that somebody says leave all that is published as it is. Each is
+        checked here, so that a wrong one is worth nothing; a right one saves a program.
         """
         asked = tuple(targets)
         open_ = self._is_open()
@@ -162,44 +181,90 @@ class Attacker:
         solitary = {int(self._place[c]) for c in alone if open_[c]}
         smallest = 1.0 if ways.whole else _NEAR * 10
         ones = np.ones(ways.cells)
+        for cells, step in hints:
+            if (moved := self._checked(ways, cells, step)) is not None:
+                left.learn(ways.movement(moved), solitary, smallest)
         keys = list(left.need)
         for done, key in enumerate(keys):
-            cell, side = key
-            sign = 1 if side == _UP else -1
             if ends:
-                far, moved = ways.farthest(cell, sign)
-                left.reached[key] = max(left.reached.get(key, 0.0), far)
-                if moved is not None and moved.any():
-                    left.learn(ways.movement(moved), solitary, smallest)
-            if left.reached.get(key, 0.0) < left.need[key] - _NEAR or not left.whole.get(key, False):
+                self._end(ways, left, key, solitary, smallest)
+            elif left.reached.get(key, 0.0) < left.need[key] - _NEAR or not left.whole.get(key, False):
                 self._reach(ways, left, key, ones, solitary, smallest)
             progress.report("looking into tables", done + 1, len(keys))
         victims = self._victims(ways, left, solitary, smallest, [t.cell for t in asked if open_[t.cell]])
         return self._findings(asked, open_, left, victims, ways)
+
+    def _noted(self, movement: Movement) -> Movement:
+        self.witnesses.append((self.published.open[movement.cells], movement.step))
+        return movement
+
+    def _checked(self, ways: Movements, cells: Index, step: Real) -> Real | None:
+        """A change of open cells that breaks no relation; None if it does."""
+        place = self._place[cells]
+        if (place < 0).any():
+            return None
+        moved = np.zeros(ways.cells)
+        moved[place] = step
+        return moved if ways.keeps(moved) else None
 
     def _reach(
         self, ways: Movements, left: _Left, key: tuple[int, int], ones: Real, alone: set[int], smallest: float
     ) -> None:
         """Look for a movement that takes a target as far as asked; if there is none, see how far it goes."""
         cell, side = key
-        sign = 1 if side == _UP else -1
-        need = left.need[key]
-        if not np.isfinite(need):
+        sign, need = 1 if side == _UP else -1, left.need[key]
+        moved = ways.cheapest(cell, sign * need, ones, ones) if need > _NEAR else None
+        if moved is None:
+            self._end(ways, left, key, alone, smallest)
             return
-        if need > _NEAR:
-            moved = ways.cheapest(cell, sign * need, ones, ones)
-            if moved is not None:
-                left.learn(ways.movement(moved), alone, smallest)
-                left.reached[key] = max(left.reached.get(key, 0.0), need)
-                if ways.whole and not left.whole.get(key, False):
-                    moved = ways.whole_change(cell, sign * np.ceil(need - _NEAR))
-                    if moved is not None:
-                        left.learn(ways.movement(moved), alone, smallest)
-                return
-        far, moved = ways.farthest(cell, sign)
-        left.reached[key] = max(left.reached.get(key, 0.0), far)
+        left.learn(self._noted(ways.movement(moved)), alone, smallest)
+        left.reached[key] = max(left.reached.get(key, 0.0), need)
+        if ways.whole and not left.whole.get(key, False):
+            self._settle(ways, left, key, float(np.ceil(need - _NEAR)), alone, smallest)
+
+    def _end(
+        self, ways: Movements, left: _Left, key: tuple[int, int], alone: set[int], smallest: float
+    ) -> None:
+        """See how far a target goes."""
+        cell, side = key
+        far, moved = ways.farthest(cell, 1 if side == _UP else -1)
+        left.reached[key] = far
         if moved is not None and moved.any():
-            left.learn(ways.movement(moved), alone, smallest)
+            movement = self._noted(ways.movement(moved))
+            left.learn(movement, alone, smallest)
+            left.reached[key] = far
+            if ways.whole and not movement.whole:
+                self._settle(ways, left, key, far, alone, smallest)
+
+    def _settle(
+        self,
+        ways: Movements,
+        left: _Left,
+        key: tuple[int, int],
+        limit: float,
+        alone: set[int],
+        smallest: float,
+    ) -> None:
+        """See how far a target goes in whole numbers, where a program with fractions does not say."""
+        if len(left.settled) >= _SETTLED:
+            return
+        cell, side = key
+        whole = float(np.floor(limit + _NEAR))
+        for k in range(_DRAWS if np.isfinite(whole) and whole >= 1 else 0):  # another corner may be whole
+            weights = 1 + np.modf(np.arange(1, ways.cells + 1) * (k + 1) * _GOLDEN)[0]
+            moved = ways.cheapest(cell, whole if side == _UP else -whole, weights, weights)
+            if moved is None:
+                break
+            movement = ways.movement(moved)
+            if movement.whole:
+                left.learn(self._noted(movement), alone, smallest)
+                left.settled[key], left.whole[key] = whole, True
+                return
+        far, moved, exact = ways.farthest_whole(cell, 1 if side == _UP else -1, limit)
+        if moved is not None and moved.any():
+            left.learn(self._noted(ways.movement(moved)), alone, smallest)
+        left.settled[key] = far
+        left.whole[key] = left.whole.get(key, False) or exact
 
     def _needs(self, targets: Sequence[Target], ends: bool) -> _Left:
         need: dict[tuple[int, int], float] = {}
@@ -222,23 +287,21 @@ class Attacker:
         known: set[tuple[int, int]] = set()
         ones = np.ones(ways.cells)
         open_ = self.published.open
+        same = ways.equals()
         for cell in dict.fromkeys(int(self._place[c]) for c in cells):
             while True:
                 waiting = left.needed_by.get(cell, alone - {cell})
+                waiting = {s for s in waiting if same[s] != same[cell]}  # a total of him alone is himself
                 asked = next(
                     (s for s in sorted(waiting) if (int(open_[s]), int(open_[cell])) not in known), None
                 )
                 if asked is None:
                     break
-                moved = None
-                for sign in (1, -1):
-                    if smallest <= (ways.up if sign > 0 else ways.down)[cell] + _NEAR:
-                        moved = ways.cheapest(cell, sign * smallest, ones, ones, fixed=asked)
-                    if moved is not None:
-                        break
+                moved = _moved_without(ways, cell, asked, smallest, ones)
                 if moved is None:
                     known.add((int(open_[asked]), int(open_[cell])))
                 else:
+                    self._noted(ways.movement(moved))
                     used = alone.intersection(np.flatnonzero(moved).tolist()) - {cell}
                     left.needed_by[cell] = waiting & used
         return tuple(sorted(known))
@@ -257,8 +320,8 @@ class Attacker:
                 covered[i] = whole[i] = target.low >= start - _NEAR and target.high <= start + _NEAR
                 continue
             up, down = ((int(self._place[target.cell]), side) for side in (_UP, _DOWN))
-            high[i] = start + left.reached.get(up, 0.0)
-            low[i] = start - left.reached.get(down, 0.0)
+            high[i] = start + left.far(up)
+            low[i] = start - left.far(down)
             room = _NEAR * (1 + abs(start))
             covered[i] = high[i] >= target.high - room and low[i] <= target.low + room
             whole[i] = left.whole.get(up, False) and left.whole.get(down, False)
@@ -277,6 +340,20 @@ class Attacker:
             [t.low >= x - _NEAR and t.high <= x + _NEAR for t, x in zip(asked, at, strict=True)], bool
         )
         return Findings(asked, at, at.copy(), fine, fine.copy(), ~fine, np.zeros(len(asked), bool))
+
+
+def _moved_without(ways: Movements, cell: int, fixed: int, smallest: float, ones: Real) -> Real | None:
+    """Some movement of a cell while another stays; None where there is none."""
+    for sign in (1, -1):
+        if smallest > (ways.up if sign > 0 else ways.down)[cell] + _NEAR:
+            continue
+        moved = ways.cheapest(cell, sign * smallest, ones, ones, fixed=fixed)
+        if moved is not None and ways.whole and not ways.movement(moved).whole:
+            far, found, exact = ways.farthest_whole(cell, sign, 1.0, fixed=fixed)
+            moved = found if exact and far >= 1 else None if exact else moved
+        if moved is not None:
+            return moved
+    return None
 
 
 def _room(bound: Real) -> Real:

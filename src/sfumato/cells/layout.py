@@ -145,6 +145,33 @@ def inner_cells(
     return most
 
 
+def certain_cells(
+    layouts: Sequence[Layout],
+    columns: Sequence[str],
+    codes: Index,
+    empty: NDArray[np.bool_],
+    zeros_of: str | None,
+) -> Index:
+    """How many inner cells under each cell are known not to be empty.
+
+    zeros_of: a column whose categories are all listed, so that a withheld one may be empty. Then only groups
+    of the other columns are known to hold somebody.
+    """
+    if zeros_of is None:
+        return inner_cells(layouts, columns, codes, empty)
+    most = np.zeros(len(codes), np.int64)
+    for layout in layouts:
+        axis = next((a for a in layout.axes if zeros_of in a), None)
+        if axis is None:
+            most = np.maximum(most, inner_cells([layout], columns, codes, empty))
+            continue
+        whole = np.flatnonzero((codes[:, [list(columns).index(n) for n in axis]] < 0).all(axis=1))
+        rest = tuple(a for a in layout.axes if a is not axis)
+        known = inner_cells([Layout(rest)], columns, codes[whole], empty[whole]) if rest else np.ones(1, int)
+        most[whole] = np.maximum(most[whole], known)
+    return most
+
+
 def _under(codes: Index, rows: Index, layout: Layout, place: dict[str, int]) -> Index:
     counts: dict[tuple[int, ...], int] = {}
     chains = [[[place[n] for n in axis[level:]] for level in range(len(axis) + 1)] for axis in layout.axes]
@@ -158,13 +185,13 @@ def _under(codes: Index, rows: Index, layout: Layout, place: dict[str, int]) -> 
     return np.array([counts.get(tuple(row), 0) for row in codes.tolist()], np.int64)
 
 
-def coded(columns: Sequence[Sequence[object]]) -> tuple[Index, list[list[str]]]:
+def coded(columns: Sequence[Sequence[object]], total: str = TOTAL) -> tuple[Index, list[list[str]]]:
     """Labels as codes, -1 for totals, and the labels of each column."""
     codes, books = [], []
     for values in columns:
         text = ["" if v is None else str(v) for v in values]
         book: dict[str, int] = {}
-        codes.append([-1 if v == TOTAL else book.setdefault(v, len(book)) for v in text])
+        codes.append([-1 if v == total else book.setdefault(v, len(book)) for v in text])
         books.append(list(book))
     return np.array(codes, np.int64).T.reshape(-1, len(columns)), books
 

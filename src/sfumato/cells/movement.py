@@ -20,6 +20,8 @@ Real = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 _NEAR = 1e-6
+_EXACT = 1e-9  # what sums of changes may be off by reckoning
+_FEASIBLE = 2  # HiGHS' word for a solution that fits
 _NODES = 50  # of branch and bound, for a change in whole numbers
 
 
@@ -58,6 +60,7 @@ class Movements:
         from scipy.sparse import hstack
 
         self.up, self.down, self.whole = up, down, whole
+        self._relations = relations
         self.cells = relations.cells
         self.solved = 0
         sums = relations.matrix @ filling if filling is not None else np.zeros(relations.matrix.shape[0])
@@ -88,6 +91,25 @@ class Movements:
         basis.valid = True
         return basis
 
+    def keeps(self, moved: Real) -> bool:
+        """Whether a change leaves every relation's sum as it is."""
+        left = self._relations.matrix @ moved
+        return bool(np.all(np.abs(left) <= _EXACT * max(1.0, float(np.abs(moved).max(initial=0.0)))))
+
+    def equals(self) -> Index:
+        """A number for each cell, the same for cells that a relation says are equal: a total and
+        its only part."""
+        from scipy.sparse import csr_matrix
+        from scipy.sparse.csgraph import connected_components
+
+        matrix, n = self._relations.matrix, self.cells
+        strict = (self._relations.least == 0) & (self._relations.most == 0)
+        pairs = np.flatnonzero(strict & (np.diff(matrix.indptr) == 2))
+        first = matrix.indptr[pairs]
+        pairs, first = (x[matrix.data[first] == -matrix.data[first + 1]] for x in (pairs, first))
+        edges = (np.ones(len(pairs)), (matrix.indices[first], matrix.indices[first + 1]))
+        return np.asarray(connected_components(csr_matrix(edges, shape=(n, n)), directed=False)[1], np.int64)
+
     def cheapest(
         self, cell: int, amount: float, up_cost: Real, down_cost: Real, *, fixed: int | None = None
     ) -> Real | None:
@@ -105,43 +127,66 @@ class Movements:
         return (np.inf, None) if moved is None else (abs(float(moved[cell])), moved)
 
     def _run(self, cell: int, amount: float, cost: Real, fixed: int | None, *, exactly: bool) -> Real | None:
-        highs, n = self._highs, self.cells
-        if exactly and abs(amount) > (self.up if amount > 0 else self.down)[cell] + _NEAR:
+        column = cell + (0 if amount > 0 else self.cells)
+        most = float((self.up if amount > 0 else self.down)[cell])
+        if not exactly:
+            return self._solve(cell, amount, cost, fixed)[1]
+        if abs(amount) > most + _NEAR:
             return None
+        self._highs.changeColBounds(column, abs(amount), abs(amount))
+        moved = self._solve(cell, amount, cost, fixed)[1]
+        self._highs.changeColBounds(column, 0.0, most)
+        return moved
+
+    def _solve(self, cell: int, amount: float, cost: Real, fixed: int | None) -> tuple[str, Real | None]:
+        """Solve with these costs; the cell moves in one direction alone, a fixed one not at all."""
+        highs, n = self._highs, self.cells
         highs.changeColsCost(2 * n, self._columns, cost)
-        wanted, other = (cell, cell + n) if amount > 0 else (cell + n, cell)
-        changed = [other]
-        if exactly:
-            highs.changeColBounds(wanted, abs(amount), abs(amount))
-            changed.append(wanted)
-        highs.changeColBounds(other, 0.0, 0.0)
+        still = [cell + n if amount > 0 else cell]
         if fixed is not None:
-            for column in (fixed, fixed + n):
-                highs.changeColBounds(column, 0.0, 0.0)
-                changed.append(column)
+            still += [fixed, fixed + n]
+        for column in still:
+            highs.changeColBounds(column, 0.0, 0.0)
         highs.setBasis(self._still)
         status = programs.solved(highs)
         self.solved += 1
         moved = None
-        if status == "optimal":
+        if status == "optimal" or (
+            status == "stopped" and highs.getInfo().primal_solution_status == _FEASIBLE
+        ):
             found = programs.values(highs)
             moved = found[:n] - found[n:]
             moved[np.abs(moved) < _NEAR] = 0.0
-        for column in changed:
+        for column in still:
             most = self.up[column] if column < n else self.down[column - n]
             highs.changeColBounds(column, 0.0, float(most))
-        return moved
+        return status, moved
 
-    def whole_change(self, cell: int, amount: float) -> Real | None:
-        """A change in whole numbers that moves a cell by an amount; None where a short search finds none."""
+    def farthest_whole(
+        self, cell: int, sign: int, limit: float, *, fixed: int | None = None
+    ) -> tuple[float, Real | None, bool]:
+        """How far a cell can be moved in whole numbers, up to a limit; a change that goes as far as was
+        found; and whether no other goes farther. Where a short search does not settle it, the first number is
+        an outer one."""
         highs, n = self._highs, self.cells
-        integer = self._kinds(True)
-        highs.changeColsIntegrality(2 * n, self._columns, integer)
+        column = cell + (0 if sign > 0 else n)
+        most = float((self.up if sign > 0 else self.down)[cell])
+        limit = float(np.floor(min(limit, most) + _NEAR))
+        cost = np.full(2 * n, 1e-6)  # among changes that go as far, a short one
+        cost[column] = -1.0
+        highs.changeColsIntegrality(2 * n, self._columns, self._kinds(True))
         highs.setOptionValue("mip_max_nodes", _NODES)
-        ones = np.ones(n)
+        highs.setOptionValue("mip_rel_gap", 0.0)
+        highs.changeColBounds(column, 0.0, limit)
         try:
-            return self.cheapest(cell, amount, ones, ones)
+            status, moved = self._solve(cell, float(sign), cost, fixed)
+            if status == "optimal" and moved is not None:
+                return float(np.rint(abs(moved[cell]))), np.rint(moved), True
+            bound = -float(highs.getInfo().mip_dual_bound) + 0.5  # what moves costs a little
+            outer = float(np.floor(min(bound, limit))) if np.isfinite(bound) else limit
+            return outer, None if moved is None else np.rint(moved), False
         finally:
+            highs.changeColBounds(column, 0.0, most)
             highs.changeColsIntegrality(2 * n, self._columns, self._kinds(False))
 
     def _kinds(self, whole: bool) -> object:

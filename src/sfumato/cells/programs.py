@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:
+    from highspy import Highs
     from scipy.sparse import csr_matrix
 
     from sfumato.cells.publication import Published
@@ -34,7 +35,7 @@ def solver() -> Any:
 
 
 def load(
-    highs: Any,
+    highs: Highs,
     matrix: csr_matrix,
     cost: Real,
     low: Real,
@@ -61,7 +62,7 @@ def load(
     highs.passModel(program)
 
 
-def solved(highs: Any) -> str:
+def solved(highs: Highs) -> str:
     """Run it, and say how it ended: optimal, infeasible, unbounded or stopped."""
     import highspy
 
@@ -76,7 +77,7 @@ def solved(highs: Any) -> str:
     }.get(status, "stopped")
 
 
-def values(highs: Any) -> Real:
+def values(highs: Highs) -> Real:
     """The solution's cells."""
     return np.array(highs.getSolution().col_value, np.float64)
 

@@ -14,6 +14,7 @@ import typer
 from sfumato.cli import (
     anonymization,
     assessment,
+    comparison,
     demo,
     determination,
     domains,
@@ -118,6 +119,7 @@ register(determination_app, determination.new)
 register(determination_app, determination.fill)
 app.add_typer(determination_app, name="determination")
 register_methods(app, models.fit)
+register(app, comparison.compare)
 register(model_app, signing.key)
 register(model_app, models.show)
 register(model_app, models.verify)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -111,6 +111,29 @@ class _Given:
         list[str] | None,
         typer.Option("--logistic", metavar="'Y ~ A + B'", help="A logistic regression to compare."),
     ] = None
+
+    known: Annotated[
+        int | None,
+        typer.Option(
+            "--known", metavar="N", min=1,
+            help="Linked tables: the verdict on risk takes it that an intruder knows at most so many things.",
+        ),
+    ] = None  # fmt: skip
+
+    def refuse_for_databases(self) -> None:
+        """What is said of one table means nothing for several."""
+        from sfumato.errors import ParameterError
+
+        own = {"control", "quasi_identifiers", "known"}
+        odd = [
+            f"--{f.name.replace('_', '-')}"
+            for f in fields(self)
+            if f.name not in own and getattr(self, f.name)
+        ]
+        if odd:
+            raise ParameterError(
+                f"linked tables take no {', '.join(odd)}.", hint="database.toml says what the columns mean"
+            )
 
     def arguments(self, reading: ReadOptions, original: str, released: str) -> dict[str, Any]:
         """As `assess` takes it: the two files, and everything beside them, opened."""
@@ -257,13 +280,18 @@ def assess(
     The release may come from any tool: intervals, '*' and prefixes are understood. Exit code 1 if a threshold
     is not met, undecided, or could not be examined. The report is internal: it is computed from the original.
     """  # fmt: skip
-    if is_database(original) and is_database(released):
-        return assess_databases(terminal, original, released)
     from sfumato.assessment.assess import assess as judge
 
     thresholds = limits.by_name()
     reports = output.report or []
     refuse_existing(output.overwrite, *reports, output.card)
+    if is_database(original) and is_database(released):
+        given.refuse_for_databases()
+        return assess_databases(
+            terminal, original, released, control=given.control, known=given.known, limits=thresholds,
+            columns=split_names(given.quasi_identifiers), alpha=alpha, reports=reports,
+            overwrite=output.overwrite,
+        )  # fmt: skip
     found = judge(
         **given.arguments(reading, original, released), thresholds=thresholds, effort=effort, alpha=alpha,
         scope="limits" if limits_only else "all",

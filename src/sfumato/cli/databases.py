@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
-from rich.table import Table as Grid
 from rich.text import Text
 
+from sfumato.cli.scores import shown, without_details
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import SfumatoError, printable
 
 if TYPE_CHECKING:
-    from sfumato.assessment.database import DatabaseAssessment
     from sfumato.database import Database
+    from sfumato.release import DatabaseRelease
 
 
 def is_database(data: str) -> bool:
@@ -46,13 +46,15 @@ def _differ(folder: Path) -> bool:
     return len(heads) > 1
 
 
-def opened(data: str) -> Database:
-    """A database from a folder, a DuckDB file, or a release."""
+def opened(data: str, like: str | None = None) -> Database:
+    """A database from a folder, a DuckDB file, or a release. like: another one, whose declaration holds."""
     from sfumato.io.databases import DECLARATION, scan_database
 
     path = Path(data)
     inner = path / "public" if (path / "public" / DECLARATION).is_file() else path
-    return scan_database(str(inner), check=False, keep_text=True)
+    declared = None if like is None or (inner / DECLARATION).is_file() else Path(like) / DECLARATION
+    schema = declared if declared is not None and declared.is_file() else None
+    return scan_database(str(inner), schema, check=False, keep_text=True)
 
 
 def describe_database(terminal: Terminal, data: str, html: Path | None, overwrite: bool) -> None:
@@ -87,7 +89,7 @@ def init_database(terminal: Terminal, data: str, out: Path, force: bool) -> None
     from sfumato.database import drawn
     from sfumato.io.atomic import write_text
     from sfumato.io.databases import DECLARATION
-    from sfumato.plan.database import propose_database
+    from sfumato.plan.database_proposal import propose_database
 
     out.mkdir(parents=True, exist_ok=True)
     found, declared, plan = propose_database(data, out)
@@ -117,37 +119,58 @@ def run_plan(terminal: Terminal, plan: Path, out: Path, overwrite: bool) -> int:
     title = f"{'DRAFT release' if found.release.draft else 'Release'} written to {out.name}."
     if found.release.draft:
         terminal.note(f"the release is a DRAFT: {found.release.draft}.")
+    for note in found.assessment.notes:
+        terminal.note(note)
+    reports = sorted((out / "internal").glob("*.html"))
     terminal.result(
         [
             Text(title, "yellow" if found.release.draft else "green"),
             Padding(Text(found.release.guarantee.text()), (1, 0, 1, 2)),
-            scores_grid(found.assessment),
+            *shown(found.assessment, reports, None),
         ],
-        {"written": str(out), "draft": found.release.draft or None, "assessment": found.assessment.to_dict()},
+        {
+            "written": str(out),
+            "draft": found.release.draft or None,
+            "met": found.assessment.met,
+            "assessment": without_details(found.assessment.to_dict()),
+        },
     )
-    return 0
+    return 0 if found.passed else 1
 
 
-def assess_databases(terminal: Terminal, original: str, released: str) -> int:
-    """Judge a released database against the original one."""
+def assess_databases(
+    terminal: Terminal,
+    original: str,
+    released: str,
+    *,
+    control: str | None,
+    columns: list[str] | None,
+    known: int | None,
+    limits: dict[str, float],
+    alpha: float,
+    reports: list[Path],
+    overwrite: bool,
+) -> int:
+    """Judge a released database against the original one, and against people who are not in it."""
     from sfumato.assessment.database import assess_database
 
-    found = assess_database(opened(original), opened(released))
-    terminal.result(
-        [scores_grid(found), *(Text(f"not examined: {printable(w)}", "dim") for w in found.skipped)],
-        found.to_dict(),
-    )
-    return 0
+    before, after = opened(original).check(), opened(released).check()
+    others = None if control is None else opened(control, like=original).check()
+    found = assess_database(
+        before, _release(released) or after, control=others, columns=columns, known=known, thresholds=limits,
+        alpha=alpha,
+    )  # fmt: skip
+    for path in reports:
+        found.save(path, overwrite=overwrite)
+    for note in found.notes:
+        terminal.note(note)
+    terminal.result(shown(found, reports, None), without_details(found.to_dict()))
+    return 0 if found.met else 1
 
 
-def scores_grid(found: DatabaseAssessment) -> Grid:
-    """Scores as lines: name, value, interval or what halves of the original differ by."""
-    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    grid.add_column("score", overflow="fold")
-    grid.add_column("value", justify="right", no_wrap=True)
-    grid.add_column("")
-    for score in found.scores:
-        beside = "" if score.low is None else f"{score.low:.3f} to {score.high:.3f}"
-        beside = f"halves of the original {score.baseline:.3f}" if score.baseline is not None else beside
-        grid.add_row(Text(printable(score.name)), f"{score.value:.3f}", Text(beside, "dim"))
-    return grid
+def _release(folder: str) -> DatabaseRelease | None:
+    """A release with its guarantee; None for plain tables."""
+    from sfumato.assessment.reading.files import is_release
+    from sfumato.release import DatabaseRelease
+
+    return DatabaseRelease.load(folder) if is_release(folder) else None

@@ -21,15 +21,32 @@ _BEDSIDE = [
 
 
 def fit(folder: str | Path) -> None:
-    """Fit and sign both; called in a process of its own, so that the serving one never saw a row."""
-    from sfumato.prediction.additive import AdditiveScore
+    """Fit, judge and sign both; called in a process of its own, so that the serving one never saw a row.
+
+    Each is judged on other simulated patients, for an epsilon of their own.
+    """
+    from sfumato.prediction.artefact import write
+    from sfumato.prediction.card import evaluated
+    from sfumato.prediction.logistic import PrivateLogistic
     from sfumato.privacy.signatures import SigningKey
     from sfumato.samples import diabetes, icu
 
     key = SigningKey.fresh()
-    for name, target, table in (
-        ("diabetes", "diabetes", diabetes(ROWS, seed=1)),
-        ("septic-shock", "septic_shock", icu(ROWS, seed=1).select(_BEDSIDE)),
-    ):
-        score = AdditiveScore(epsilon=1.0, schema=table.schema).fit(table, target)
-        score.save(Path(folder) / f"{name}.sfm", key, name=name)
+    for name, target, table, other in (
+        ("diabetes", "diabetes", diabetes(ROWS, seed=1), diabetes(ROWS // 4, seed=2)),
+        (
+            "septic-shock", "septic_shock", icu(ROWS, seed=1).select(_BEDSIDE),
+            icu(ROWS // 4, seed=2).select(_BEDSIDE),
+        ),
+    ):  # fmt: skip
+        score = PrivateLogistic(epsilon=1.0, schema=table.schema, intervals=True, population=True)
+        model = score.fit(table, target).released(name)
+        judged = evaluated(
+            model,
+            other,
+            target,
+            epsilon=1.0,
+            subgroups=["sex"],
+            disjoint="another draw of simulated patients",
+        )
+        write(judged, Path(folder) / f"{name}.sfm", key)

@@ -63,7 +63,8 @@ def declare(
 
     Without --column all domains that nobody answers for yet; one that was read off the data only if it is
     named, and signed. What is declared holds for the levels and edges as they are now: change them, and
-    declare again.
+    declare again. A promise rests on it if it is signed (--key; sfumato trust key makes one): anybody can
+    write a name into a file.
     """
     from sfumato.privacy.signatures import SigningKey
     from sfumato.schema import Schema
@@ -75,15 +76,21 @@ def declare(
         write_schema(terminal, schema, after)
     names = [c.name for c in found]
     domains = f"{len(found)} domain{'s' * (len(found) != 1)}"
-    signed = ", signed" if key is not None else ""
+    signed = ", signed" if key is not None else ", UNSIGNED"
     said = "There was nothing to declare."
     if found:
         said = f"{domains} declared by {' '.join(by.split())}{signed}."
     terminal.result(
-        [_origins(after), Text(said, "green" if found else "yellow")],
+        [_origins(Schema.read(schema)), Text(said, "green" if found and key is not None else "yellow")],
         {"schema": str(schema), "declared": names, "by": by, "reason": reason, "signed": key is not None},
     )
-    terminal.note("the name stands in every guarantee that rests on these domains.")
+    if key is None:
+        terminal.note(
+            "nobody signed this, so no promise of differential privacy rests on it: anybody can write a name "
+            f"into {schema.name}. The same command with --key FILE signs it; sfumato trust key makes a key."
+        )
+    else:
+        terminal.note("name and key stand in every guarantee that rests on these domains.")
 
 
 def standards(terminal: Terminal) -> None:

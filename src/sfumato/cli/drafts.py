@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
+from sfumato._system import processes
 from sfumato.cli.commands import ReadOptions
 from sfumato.cli.plans import plain_run, shown_run
 from sfumato.cli.terminal import Terminal
@@ -71,7 +71,7 @@ def anonymize_in_one(
     )
     for name in made.proposal.variables:
         terminal.note(f"the plan holds no password: set {name} in the environment before it is run again.")
-    terminal.result([*_assumed(made.proposal), *_result(made, out)], _plain(made))
+    terminal.result([*_assumed(made.proposal, _BECOME), *_result(made, out)], _plain(made))
     return 0 if made.run.passed else 1
 
 
@@ -89,7 +89,7 @@ def synthesize_in_one(
         Release.require_place(out, overwrite=overwrite)
     made = draft_synthetic(data, out, rows=wanted, overwrite=overwrite, **reading.options())
     shown = [
-        *_assumed(made.proposal),
+        *_assumed(made.proposal, {}),
         *shown_run(made.run, Plan.read(made.plan)),
         "",
         Text(
@@ -103,19 +103,29 @@ def synthesize_in_one(
     return 0 if made.run.passed else 1
 
 
-def _assumed(found: Proposal) -> list[Any]:
-    """What every column was taken for."""
+_BECOME = {  # by the word of the role: what an anonymized file has of such columns
+    "identifier": "left out",
+    "person": "left out",
+    "quasi-identifier": "made more general",
+    "sensitive": "kept as they are",
+    "other": "kept as they are",
+}
+
+
+def _assumed(found: Proposal, become: Mapping[str, str]) -> list[Any]:
+    """What every column was taken for. become: what is made of each role."""
     from sfumato.schema import Role
 
     grid = Grid.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
+    gone = [g.column.name for g in found.guesses if g.drop]
     for role in Role:
-        names = found.of_role(role)
+        names = [name for name in found.of_role(role) if name not in gone]
         if names:
             more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-            grid.add_row(f"{len(names)} {role}", Text(printable(", ".join(names[:_SHOWN]) + more)))
-    gone = [g.column.name for g in found.guesses if g.drop]
+            what = f"{len(names)} {role}" + (f", {become[role]}" if role in become else "")
+            grid.add_row(what, Text(printable(", ".join(names[:_SHOWN]) + more)))
     if gone:
         more = f" and {len(gone) - _SHOWN} more" if len(gone) > _SHOWN else ""
         grid.add_row(f"{len(gone)} left out", Text(printable(", ".join(gone[:_SHOWN]) + more)))
@@ -161,7 +171,8 @@ def _result(made: Draft, out: Path) -> list[Any]:
 
 
 def _to_change(made: Draft, out: Path) -> list[Any]:
-    """Where a limit is missed: which columns cause it, and the lines that change it."""
+    """Where a limit is missed: which columns cause it, and a plan that changes it, to be run as it is."""
+    from sfumato.plan.advice import advised, dropped
     from sfumato.schema import Role
 
     bands = made.proposal.bands
@@ -171,19 +182,22 @@ def _to_change(made: Draft, out: Path) -> list[Any]:
         return []
     parts: list[Any] = ["", Text("What to change", "bold")]
     told = (risk.worst or "").rpartition(", ")[2]
+    words = done = ""
+    lines: Mapping[str, str] = {}
     if told in made.run.load().schema.of_role(Role.SENSITIVE):
-        words = f"'{told}' can be told from the other columns. Say drop = true for it in {made.plan}, or ask "
-        words += f"for more of its values in each class (l = {{ {told} = 4 }} in the step), and run it again."
-        parts.append(Padding(Text(printable(words)), (0, 0, 0, 2)))
+        words, lines = f"'{told}' can be told from the other columns.", dropped(told, made.plan)
+        done = "leaves it out"
     elif bands:
-        names = ", ".join(map(repr, bands))
-        words = f"Released as they are, these tell most of a person: {names}. Have them in bands:"
-        parts.append(Padding(Text(printable(f"{words} put these lines into {made.plan}")), (0, 0, 0, 2)))
-        parts += [Padding(Text(printable(line)), (0, 0, 0, 4)) for line in bands.values()]
-        words = (
-            "in place of theirs, take them out of l where it names them, and run it again; or drop = true."
+        words, lines = (
+            f"Released as they are, these tell most of a person: {', '.join(map(repr, bands))}.",
+            bands,
         )
-        parts.append(Padding(Text(words), (0, 0, 0, 2)))
+        done = "has them in bands"
+    if lines:
+        plan = advised(made.plan, lines)
+        words = f"{words} {plan} {done} and is otherwise the same. See what comes of it:"
+        parts.append(Padding(Text(printable(words)), (0, 0, 0, 2)))
+        parts.append(Text(f"  sfumato run {plan} --out {out.with_name(f'{out.name}-advised')}", "bold"))
     again = f"sfumato synthesize {made.data} --out {out.with_name(f'{out.name}-synthetic')}"
     parts.append(Padding(Text(printable(f"Or release invented rows instead: {again}")), (0, 0, 0, 2)))
     return parts
@@ -192,14 +206,8 @@ def _to_change(made: Draft, out: Path) -> list[Any]:
 def _spent() -> str:
     """Processor time and memory of this command."""
     took = f"It took {time.process_time():,.0f} s of processor time"
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return f"{took}."
-    unit = 1 << 20 if sys.platform == "darwin" else 1 << 10  # what its numbers count in a megabyte
-    return (
-        f"{took} and {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit:,.0f} MB of memory at most."
-    )
+    memory = processes.peak_memory()
+    return f"{took}." if memory is None else f"{took} and {memory / (1 << 20):,.0f} MB of memory at most."
 
 
 def lost(told: Mapping[str, Any]) -> Grid:

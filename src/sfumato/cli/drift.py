@@ -35,7 +35,9 @@ def drift(
     lines: list[Text | Grid] = []
     for about in told:
         changed = sorted({f for p in about["periods"] for f, x in p["features"].items() if x["changed"]})
-        verdict = f"changed since the first period: {', '.join(changed)}" if changed else "no change was seen"
+        against = {p["held_against"] for p in about["periods"] if not p["baseline"]}
+        since = "not as those it was fitted on" if against == {"fitted"} else "changed since the first period"
+        verdict = f"{since}: {', '.join(changed)}" if changed else "no change was seen"
         lines.append(
             Text.assemble((about["model"], "bold"), f": {verdict}.", style="yellow" if changed else "")
         )

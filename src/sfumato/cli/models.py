@@ -218,20 +218,40 @@ def score(
     row = _row(found, values)
     (answer,) = found.score([row])
     told = found.explain(row)
-    grid = Grid("feature", "log-odds", box=None)
+    sure = _sure(found, row)
+    grid = Grid("feature", "log-odds", *(["without noise"] if sure else []), box=None)
+    parts = dict(
+        zip((n for n, _ in told.contributions), sure.get("contribution_intervals", ()), strict=False)
+    )
     for feature, part in sorted(told.contributions, key=lambda c: -abs(c[1])):
-        grid.add_row(feature, f"{part:+.3f}")
-    lines: list[Any] = [
-        Text(f"{found.target}: {answer.probability:.1%}", "bold"),
-        Padding(grid, (1, 0, 0, 2)),
-    ]
+        between = [f"{parts[feature][0]:+.3f} to {parts[feature][1]:+.3f}"] if feature in parts else []
+        grid.add_row(feature, f"{part:+.3f}", *between)
+    lines: list[Any] = [Text(f"{found.target}: {answer.probability:.1%}", "bold")]
+    if "interval" in sure:
+        low, high = sure["interval"]
+        lines.append(
+            Text(f"Without the noise it would have been between {low:.1%} and {high:.1%} (90% sure).")
+        )
+    lines.append(Padding(grid, (1, 0, 0, 2)))
     if answer.clamped:
         lines.append(Text(f"Clamped to the public bounds: {', '.join(answer.clamped)}.", "yellow"))
     terminal.result(
         lines,
         {"probability": answer.probability, "clamped": list(answer.clamped), "base": told.base,
-         "contributions": dict(told.contributions), "version": found.version},
+         "contributions": dict(told.contributions), "version": found.version, **sure},
     )  # fmt: skip
+
+
+def _sure(model: ReleasedModel, row: dict[str, Any]) -> dict[str, Any]:
+    """The intervals of a score and of its parts, where they were paid for."""
+    from sfumato.prediction.models import LogisticModel
+
+    if not isinstance(model, LogisticModel) or not model.has_intervals:
+        return {}
+    return {
+        "interval": list(model.interval(row)),
+        "contribution_intervals": [list(i) for i in model.contribution_intervals(row)],
+    }
 
 
 def _row(model: ReleasedModel, values: list[str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,17 +15,23 @@ from sfumato.cli.commands import Overwrite, ReadOptions, SchemaFile
 from sfumato.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from sfumato.assessment.aggregates import AggregateRisk
     from sfumato.reconstruction.aggregate import Aggregates
     from sfumato.reconstruction.baselines import EcologicalRegression, MoorePenrose
     from sfumato.reconstruction.cudia import CUDIA
+    from sfumato.reconstruction.fitted_model import FittedReconstruction
     from sfumato.reconstruction.ludia import LUDIA
+    from sfumato.table import Table
 
     _Method = MoorePenrose | EcologicalRegression | LUDIA | CUDIA
 
-_CHOSEN = ("rank", "sharing", "iterations", "clusters")
+_CHOSEN = ("rank", "sharing", "iterations", "shrinkage", "clusters")
+_OPTIONS = {
+    "partial=True": "--partial",
+    "give the standard deviation: noise=0.3": "leave out --interval, or give --known",
+}  # what a hint says to a program, and what it says here
 _METHODS = "mp, er, er-corrected, ludia or cudia."
 
 By = Annotated[
@@ -113,6 +120,15 @@ def reconstruct(
     method: Method = "ludia",
     known: Known = None,
     partial: Annotated[bool, typer.Option("--partial", help="Groups may be missing on either side.")] = False,
+    true_values: Annotated[
+        str | None,
+        typer.Option(
+            "--known",
+            metavar="FILE",
+            help="For ludia: some people with their true values, to calibrate slopes and intervals.",
+            show_default=False,
+        ),
+    ] = None,
     schema: SchemaFile = None,
     seed: Seed = None,
 ) -> None:
@@ -122,12 +138,15 @@ def reconstruct(
     """
     table = reading.scan(individuals, schema, keep_text=True)
     found = published.read(aggregates)
-    fitted = _method(method, known, partial, seed).fit(table, found)
-    result = fitted.reconstruct(natural=target.natural, interval=target.interval)
+    chosen_method = _method(method, known, partial, seed)
+    with _by_options():
+        fitted = _fitted(chosen_method, table, found, reading, true_values)
+        result = fitted.reconstruct(natural=target.natural, interval=target.interval)
     out = target.out
     result.save(out, overwrite=target.overwrite)
     people = fitted.grouping.rows
-    uncertain = fitted.uncertainty() if fitted.rests is not None and len(fitted.rests[1]) > 2 else None
+    told = fitted.calibration is not None or (fitted.rests is not None and len(fitted.rests[1]) > 2)
+    uncertain = fitted.uncertainty() if told else None
     chosen = {k: v for k, v in fitted.chosen.items() if k in _CHOSEN}
     plain = {
         "written": str(out), "method": fitted.method, "people": people, "groups": len(fitted.grouping.sizes),
@@ -143,7 +162,7 @@ def reconstruct(
         )
     ]
     if chosen:
-        lines.append(Text("  " + ", ".join(f"{k} {v}" for k, v in chosen.items()), "dim"))
+        lines.append(Text("  " + ", ".join(f"{k} {_brief(v)}" for k, v in chosen.items()), "dim"))
     if uncertain is not None:
         lines.append(
             Text(f"  the aggregates fix {uncertain.pinned:.2%} of what differs between people; "
@@ -198,7 +217,8 @@ def assess_aggregates(
     table = reading.scan(data, schema, keep_text=True)
     groups = _split(by)
     published = Aggregates.compute(table, groups, {value: statistic})
-    fitted = _method(method, known, False, seed).fit(table.drop([value]), published)
+    intruder = _method(method, known, False, seed, daring=True)
+    fitted = intruder.fit(table.drop([value]), published)
     made = fitted.reconstruct(natural=statistic == "mean_log").data
     pair = None
     if control is not None:
@@ -233,6 +253,36 @@ def _shown(found: AggregateRisk, too_few: int) -> list[Any]:
     return [grid, "", Text(f"{words}.", "bold red" if flagged else "green")]
 
 
+@contextmanager
+def _by_options() -> Iterator[None]:
+    """Let hints name what can be said at the terminal."""
+    from sfumato.errors import SfumatoError
+
+    try:
+        yield
+    except SfumatoError as error:
+        for keyword, option in _OPTIONS.items():
+            error.hint = error.hint.replace(keyword, option)
+        raise
+
+
+def _fitted(
+    method: _Method, table: Table, found: Aggregates, reading: ReadOptions, true_values: str | None
+) -> FittedReconstruction:
+    from sfumato.errors import ParameterError
+    from sfumato.reconstruction.ludia import LUDIA
+
+    if true_values is None:
+        return method.fit(table, found)
+    if not isinstance(method, LUDIA):
+        raise ParameterError("--known is for --method ludia.", hint="leave it out, or --method ludia")
+    return method.fit(table, found, known=reading.scan(true_values, keep_text=True))
+
+
+def _brief(value: object) -> str:
+    return ", ".join(f"{v:.3g}" for v in value) if isinstance(value, tuple) else str(value)
+
+
 def _split(names: str) -> list[str]:
     return [part.strip() for part in names.split(",") if part.strip()]
 
@@ -246,7 +296,10 @@ def _level(text: str) -> tuple[str, str]:
     return column, file
 
 
-def _method(name: str, known: str | None, partial: bool, seed: int | None) -> _Method:
+def _method(
+    name: str, known: str | None, partial: bool, seed: int | None, *, daring: bool = False
+) -> _Method:
+    """The method of that name. daring: as an intruder would take it, who has nothing to lose."""
     from sfumato.errors import ParameterError
     from sfumato.reconstruction.baselines import EcologicalRegression, MoorePenrose
     from sfumato.reconstruction.cudia import CUDIA
@@ -257,7 +310,9 @@ def _method(name: str, known: str | None, partial: bool, seed: int | None) -> _M
         "mp": lambda: MoorePenrose(partial=partial),
         "er": lambda: EcologicalRegression(columns=columns, partial=partial),
         "er-corrected": lambda: EcologicalRegression(correction=True, columns=columns, partial=partial),
-        "ludia": lambda: LUDIA(columns=columns, partial=partial, seed=seed),
+        "ludia": lambda: LUDIA(
+            columns=columns, partial=partial, seed=seed, shrinkage=1.0 if daring else None
+        ),
         "cudia": lambda: CUDIA(columns=columns, partial=partial, seed=seed),
     }
     if name not in makers:

@@ -98,7 +98,7 @@ def verify(
         ),
     ] = None,
     purpose: Annotated[
-        str, typer.Option("--as", metavar="WHAT", help="What a document is: determination or claim.")
+        str, typer.Option("--as", metavar="WHAT", help="What a document is: determination, claim or package.")
     ] = "determination",
     guests: Annotated[
         bool,

@@ -44,15 +44,18 @@ def sample(
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Write simulated data. No row describes a real person."""
+    """Write simulated data. No row describes a real person.
+
+    The schema's domains are those of the simulator, signed with a key that is made for it and thrown away.
+    """
     from sfumato.io import write
     from sfumato.io.atomic import write_text
-    from sfumato.samples import diabetes, discharges, icu, members
+    from sfumato.samples import diabetes, discharges, icu, members, signed_schema
 
     table = {s.__name__: s for s in (discharges, members, diabetes, icu)}[what.value](rows, seed)
     write(table, out, schema=table.schema, overwrite=overwrite)
     if schema is not None:
-        write_text(schema, table.schema.to_toml(), overwrite=overwrite)
+        write_text(schema, signed_schema(table.schema).to_toml(), overwrite=overwrite)
     said = f"{rows:,} simulated rows ({what}) written to {out.name}" + (
         f", schema to {schema.name}." if schema else "."
     )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sfumato.service.settings import Settings
 
 _NET = "Where it listens"
+_SURE = "Models with intervals"
 _NOISY = "Noisy models"
 _DRIFT = "Drift under privacy"
 _FIT = "import sys; from sfumato.cli.demo_models import fit; fit(sys.argv[1])"
@@ -32,6 +33,11 @@ _FIT = "import sys; from sfumato.cli.demo_models import fit; fit(sys.argv[1])"
 
 def _net(name: str, metavar: str, help_: str) -> typer.models.OptionInfo:
     option: typer.models.OptionInfo = typer.Option(name, metavar=metavar, help=help_, rich_help_panel=_NET)
+    return option
+
+
+def _sure(name: str, metavar: str, help_: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(name, metavar=metavar, help=help_, rich_help_panel=_SURE)
     return option
 
 
@@ -117,6 +123,18 @@ class _DriftHistograms:
 
 
 @dataclass(frozen=True)
+class _Intervals:
+    """How sure scores are, and what becomes of those that are not."""
+
+    interval_level: Annotated[float, _sure("--interval-level", "P", "Of the interval of each score.")] = 0.9
+    unsure: Annotated[
+        str,
+        _sure("--unsure", "WHAT", "What becomes of a score with a wide interval: answer, round, abstain."),
+    ] = "answer"
+    widest: Annotated[float, _sure("--widest", "W", "From which width on an interval is wide.")] = 0.2
+
+
+@dataclass(frozen=True)
 class _NoisyModels:
     """Confidential models that answer with noise."""
 
@@ -150,6 +168,7 @@ def serve(
     network: _Network,
     drift: _DriftHistograms,
     noisy: _NoisyModels,
+    sure: _Intervals,
     models: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -187,7 +206,8 @@ def serve(
         ledger=noisy.ledger or "", allow_unproved=noisy.allow_unproved,
         share_answers=not noisy.answers_per_client,
         drift=str(drift.drift), drift_ledger=drift.drift_ledger or "", drift_epsilon=drift.drift_epsilon,
-        drift_period=drift.drift_period,
+        drift_period=drift.drift_period, interval_level=sure.interval_level, widest=sure.widest,
+        unsure=sure.unsure,
     )  # fmt: skip
     if demo:
         _demonstrate(terminal, settings, address)

@@ -78,7 +78,7 @@ def sign(
         ),
     ] = None,
     purpose: Annotated[
-        str, typer.Option("--as", metavar="WHAT", help="What a document is: determination or claim.")
+        str, typer.Option("--as", metavar="WHAT", help="What a document is: determination, claim or package.")
     ] = "determination",
     every: Annotated[
         bool, typer.Option("--all", help="Of a plan: every guess was looked at, mark all as reviewed.")

@@ -163,8 +163,10 @@ def _distinct(column: Column, array: pa.Array) -> tuple[pa.Array, NDArray[np.int
             array = pc.dictionary_encode(array)
         except pa.ArrowNotImplementedError:  # lists of codes, halves of a float
             array = pc.dictionary_encode(canonical(column, array))
-    stored = array.dictionary
-    return stored, array.indices.cast(pa.int32()).fill_null(len(stored)).to_numpy(zero_copy_only=False)
+    stored, indices = array.dictionary, array.indices.cast(pa.int32())
+    if indices.null_count:  # to fill copies, and most columns are whole
+        indices = indices.fill_null(len(stored))
+    return stored, indices.to_numpy(zero_copy_only=False)
 
 
 def _narrow_span(array: pa.Array) -> tuple[pa.Array, NDArray[np.int32]] | None:
@@ -172,5 +174,7 @@ def _narrow_span(array: pa.Array) -> tuple[pa.Array, NDArray[np.int32]] | None:
     low, high = (pc.min_max(array)[end].as_py() for end in ("min", "max"))
     if low is None or high - low >= _SPAN or high >= 2**62:
         return None
-    numbers = array.cast(pa.int64()).fill_null(high + 1).to_numpy() - low
-    return pa.array(range(low, high + 1), array.type), numbers.astype(np.int32)
+    numbers = array.cast(pa.int64())
+    if numbers.null_count:
+        numbers = numbers.fill_null(high + 1)
+    return pa.array(np.arange(low, high + 1)).cast(array.type), (numbers.to_numpy() - low).astype(np.int32)

@@ -29,6 +29,14 @@ class Counts:
     codebooks: one per column, in order.
     codes: (cells, columns), sorted, each row once.
     n: (cells,) how many rows: int64, or float64 where rows are weighted.
+
+    >>> counts = sf.samples.members(100).counts("sex", "region")
+    >>> counts.shape
+    (2, 4)
+    >>> int(counts.total)
+    100
+    >>> counts.project("sex").to_arrow().to_pylist()
+    [{'sex': 'female', 'n': 58}, {'sex': 'male', 'n': 42}]
     """
 
     codebooks: tuple[Codebook, ...]

@@ -29,6 +29,10 @@ class KAnonymity(Criterion):
     missing: "own value": an empty or withheld cell is like no other value; "matches anything": it cannot
         be told from any value, so a row is as hidden as the rows that could be it. The second is a weaker
         promise: it rests on the intruder not knowing which cells are empty.
+
+    >>> both = sf.KAnonymity(5) & sf.LDiversity(3, "health")
+    >>> both.describe()
+    "k-anonymity with k = 5 and distinct l-diversity of 'health' with l = 3"
     """
 
     k: int
@@ -118,6 +122,10 @@ class KMap(Criterion):
     population: a table of the population with the same quasi-identifiers; its rows are its members.
     weight: instead of a table, the column of survey weights: their sum estimates the members.
     name: of the population, for the promise.
+
+    >>> population = sf.samples.members(500, seed=2).select(["age", "sex"])
+    >>> sf.KMap(20, population, name="all members").describe()
+    'k-map with k = 20 in all members'
     """
 
     members: int
@@ -185,6 +193,9 @@ class JAnonymity(Criterion):
     probabilities behind the survey weights in column `weight` (f rows whose weights sum to w: f / w).
     Model: the members of a class are Poisson with a rate nothing is known about (prior 1 / rate). Given f
     in the sample, those not in it are negative binomial: P(u) = C(f + u - 1, u) p^f (1 - p)^u.
+
+    >>> sf.JAnonymity(5, delta=0.05, fraction=0.01).describe()
+    'j-anonymity with k = 5, delta = 0.05'
     """
 
     members: int

@@ -14,6 +14,10 @@ class KMAnonymity:
     """Any m codes of a person fit at least k persons of the same class, or nobody (k^m-anonymity).
 
     k: how many persons. m: how many codes an intruder may know, 1 to 4.
+
+    >>> asked = sf.KMAnonymity(5, m=2)
+    >>> asked.k, asked.m
+    (5, 2)
     """
 
     k: int

@@ -29,6 +29,9 @@ class LDiversity(Criterion):
 
     kind: "distinct": at least l different values; "entropy": -sum p_s log p_s >= log l; "recursive": the
     most frequent value occurs fewer times than c times all from the l-th most frequent on together.
+
+    >>> sf.LDiversity(3, "health", kind="entropy").describe()
+    "entropy l-diversity of 'health' with l = 3"
     """
 
     l: float  # noqa: E741  (the letter is the name of the criterion)
@@ -112,6 +115,9 @@ class AlphaK(Criterion):
     """Every class has k rows, and no value of a sensitive column more than a share alpha of them.
 
     Wong et al. 2006, asked of every value of the column.
+
+    >>> sf.AlphaK(0.5, 5, "health").describe()
+    "(alpha, k)-anonymity of 'health' with alpha = 0.5, k = 5"
     """
 
     alpha: float
@@ -162,6 +168,9 @@ class TCloseness(Criterion):
     Earth mover's distance with this ground distance: "equal": any two values are 1 apart; "ordered": by
     rank among the m values that occur, |i - j| / (m - 1), in the order of the schema's levels or of the
     values; "hierarchical": the height of the lowest common ancestor, as a share of the tree's.
+
+    >>> sf.TCloseness(0.2, "cost", distance="ordered").describe()
+    "t-closeness of 'cost' with t = 0.2, ordered distance"
     """
 
     t: float
@@ -205,7 +214,7 @@ class TCloseness(Criterion):
         table = classes.table(self.column)
         if self.distance == "equal":
             return _equal(table)
-        tree = None if self.distance == "ordered" else self._tree(table)
+        tree = None if self.distance == "ordered" else self.tree(table)
         q = table.shares()
         step = max(1, _BLOCK // max(len(q), 1))
         found = [
@@ -216,7 +225,7 @@ class TCloseness(Criterion):
         ]
         return np.concatenate(found) if found else np.empty(0)
 
-    def _tree(self, table: Spread) -> NDArray[np.int32]:
+    def tree(self, table: Spread) -> NDArray[np.int32]:
         """(levels of the tree, levels that occur): the ancestors. A missing value has only the root above."""
         assert self.hierarchy is not None
         places = self.hierarchy.places

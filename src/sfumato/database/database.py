@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from sfumato.database.checks import Defect, differences, structure_faults
 from sfumato.database.link import Link
 from sfumato.database.people import People, gather
 from sfumato.errors import DataError, ParameterError, SchemaError, listed, offered
 from sfumato.schema import Role
+from sfumato.sources import BatchSource
 from sfumato.table import Table
 
 _NAME = re.compile(r"\w[\w-]{0,99}")
@@ -25,6 +30,14 @@ class Database:
     apart: tables that hold no persons (names of wards, of codes); all others must reach one.
 
     Who a person is says the role `person` of a column; it may be in one table only.
+
+    >>> db = sf.samples.hospital(20)
+    >>> db
+    Database(patients, stays, diagnoses; 2 links)
+    >>> db.order
+    ('patients', 'stays', 'diagnoses')
+    >>> int(db.tables["patients"].rows())
+    20
     """
 
     tables: Mapping[str, Table]
@@ -152,6 +165,17 @@ class Database:
         """The same links over other tables."""
         return replace(self, tables={**self.tables, **tables})
 
+    def only(self, persons: NDArray[np.bool_]) -> Database:
+        """The rows of some persons in every table; tables without persons as they are.
+
+        persons: one for each of `people`, in their order.
+        """
+        if len(persons) != self.people.count:
+            raise ParameterError(f"there are {self.people.count:,} persons.", hint="one answer for each")
+        chosen = np.append(np.asarray(persons, np.bool_), False)  # the last for rows of nobody
+        kept = {n: _rows_of(self, n, chosen) for n in self.tables if self.route(n) or self.people.ids is None}
+        return self.with_tables({n: t for n, t in kept.items() if n not in self.apart})
+
     # -- checking --------------------------------------------------------------------------------
 
     @cached_property
@@ -169,3 +193,19 @@ class Database:
                 hint="correct the rows or the links; a table without persons says persons = false",
             )
         return self
+
+
+def _rows_of(database: Database, name: str, chosen: NDArray[np.bool_]) -> Table:
+    """The rows of a table whose persons were chosen, read anew each time."""
+    table, people = database.tables[name], database.people
+
+    def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        for batch, numbers in people.batches(name, list(names)):
+            yield batch.filter(pa.array(chosen[numbers]))
+
+    names = list(table.columns)
+    arrow = pa.schema([table.source.arrow_schema.field(n) for n in names])
+    for batch in read(names):  # as batches come, types and all
+        arrow = batch.schema
+        break
+    return Table(BatchSource(arrow, read), table.schema, table.memory_limit)

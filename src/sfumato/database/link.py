@@ -12,6 +12,10 @@ class Link:
     """Each row of `child` belongs to the row of `parent` whose key is what the child has in `column`.
 
     key: the column of the parent; each of its values occurs once. reason: why it was found, if it was.
+
+    >>> link = sf.Link("stays", "patient_id", "patients", "patient_id")
+    >>> link.place, link.target
+    ('stays.patient_id', 'patients.patient_id')
     """
 
     child: str

@@ -107,6 +107,14 @@ class DomainSearch:
     other: the level that all values are read as which are not found. bins: of numbers and days, at most.
     grid: public marks for numbers; without them 1 to 9 times the powers of ten. max_rows_per_person: L.
     persons: whether the promise is to persons; by default if there is a column of persons, or L is above 1.
+
+    >>> import pyarrow as pa
+    >>> visits = pa.table({"dx": ["E11"] * 900 + ["I10"] * 900 + ["rare"]})
+    >>> table = sf.scan(visits, sf.Schema((sf.Column("dx", "nominal"),)))
+    >>> ledger = sf.Ledger.in_memory(sf.Budget(rho=2.0, delta=1e-8))
+    >>> found = sf.DomainSearch(epsilon=1.0).find(table, ["dx"], ledger=ledger)
+    >>> found.schema["dx"].levels
+    ('E11', 'I10', 'other')
     """
 
     epsilon: float = 0.5

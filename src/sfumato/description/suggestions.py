@@ -108,7 +108,7 @@ def _what_changed(old: Column, new: Column) -> str:
         changes.append(f"{bins} bins suggested" if old.edges is None else f"edges widened to {bins} bins")
     if old.missing != new.missing:
         changes.append("may be missing")
-    if old.public and not new.public:
+    if old.stated and not new.stated:
         changes.append("now read off the data")
     if old.confirmed and not new.confirmed:
         changes.append("no longer confirmed")

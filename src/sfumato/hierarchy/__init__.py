@@ -5,6 +5,12 @@ places). `poset` is what all orders have in common; the others are `matrix` (any
 `births`, `bits`, `codes`, `calendar` and `rows`; `nested` is over several columns; `node_numbers` lets a
 search use any of them, `augmentation` writes them as columns. Files: `tables`, `dsg`, `folder`. It knows
 values and their order, and no table.
+
+>>> age = sf.hierarchy.Intervals(widths=(5, 10, 20), top=90).over(range(0, 105))
+>>> age
+Hierarchy(105 values, 105 > 19 > 10 > 6 > 1)
+>>> [age.label(int(node)) for node in age.nodes[:, age.node(37)]]
+['37', '35-39', '30-39', '20-39', '*']
 """
 
 from sfumato.hierarchy.augmentation import Augmented

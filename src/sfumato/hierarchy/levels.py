@@ -27,6 +27,15 @@ class Hierarchy:
 
     labels: labels[l][j] is how node j of level l is written; labels[0] are the leaves, labels[-1] the root.
     ancestors: (levels, leaves), the node of each leaf on each level; row 0 counts up, the last row is 0.
+
+    >>> places = sf.Hierarchy.of_rows([("Ash", "North", "*"), ("Birch", "North", "*"), ("Elm", "South", "*")])
+    >>> places
+    Hierarchy(3 values, 3 > 2 > 1)
+    >>> places.rows()[0]
+    ('Ash', 'North', '*')
+    >>> both = places.lub(places.node("Ash"), places.node("Birch"))
+    >>> [places.label(node) for node in both]
+    ['North']
     """
 
     labels: tuple[tuple[str, ...], ...]

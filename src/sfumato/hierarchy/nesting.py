@@ -23,6 +23,17 @@ class Nested:
     """The levels of a column are other columns of the table, from fine to coarse.
 
     above: their names. Each value of the column must stand with one value of each of them.
+
+    >>> import pyarrow as pa
+    >>> wards = sf.scan(pa.table({"ward": ["w1", "w2", "w3", "w3"] * 3, "house": ["A", "A", "B", "B"] * 3}))
+    >>> release = sf.anonymize(
+    ...     wards,
+    ...     sf.KAnonymity(5),
+    ...     hierarchies={"ward": sf.Nested(("house",))},
+    ...     quasi_identifiers=["ward", "house"],
+    ... )
+    >>> release.counts("ward", "house").to_arrow().to_pylist()
+    [{'ward': 'A', 'house': 'A', 'n': 6}, {'ward': 'B', 'house': 'B', 'n': 6}]
     """
 
     above: tuple[str, ...]

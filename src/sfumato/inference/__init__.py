@@ -6,7 +6,7 @@ only common markers for "missing".
 
 `infer` is here. `kinds` says how values relate to each other (on `shapes`), `roles` what a column can do to a
 person: it asks families of clues (`design`, `identifiers`, `themes`, `structure`), which know check digits
-(`check_digits`), code systems (`codes`), words of names in six languages (`names`, `vocabulary`), of surveys
+(`check_digits`), code systems (`codes`), words of names in many languages (`names`, `vocabulary`), of surveys
 (`surveys`) and of cells (`known_values`). It sees a sample in memory, or counts; never a file or an engine.
 """
 
@@ -40,8 +40,10 @@ def infer(sample: pa.Table, *, hints: Schema | None = None, whole: bool = True) 
     known = {column.name: column for column in hints} if hints is not None else {}
     looked = []
     for i, name in enumerate(sample.column_names):
-        label = known[name].description if name in known else ""
-        looked.append(_look(name, sample.column(i), whole, label))
+        facts, column = _look(name, sample.column(i), whole)
+        if name in known:
+            facts = replace(facts, label=known[name].description, meanings=known[name].labels)
+        looked.append((facts, column))
     named = dict(zip(sample.column_names, range(sample.num_columns), strict=True))
     clues = guess_roles([facts for facts, _ in looked], sample.select(list(named.values())))
     readings = readings_of([facts for facts, _ in looked])
@@ -73,7 +75,7 @@ def _with_hint(guess: Column, hint: Column) -> Column:
     )
 
 
-def _look(name: str, column: pa.ChunkedArray, whole: bool, label: str) -> tuple[Facts, Column]:
+def _look(name: str, column: pa.ChunkedArray, whole: bool) -> tuple[Facts, Column]:
     """What is known of a column, and the column without a role."""
     values, marks = filled_cells(column)
     levels, counts = counted(values)
@@ -93,9 +95,7 @@ def _look(name: str, column: pa.ChunkedArray, whole: bool, label: str) -> tuple[
     out = Column(name, kind, type="text" if as_text else type_, missing_codes=codes, reason=_SEEN.join(notes))
     if kind is Kind.CODES:
         out = replace(out, separator=separator or ";", type="text")
-    facts = Facts(
-        name, kind, type_, levels, counts, len(column), whole, never_decreases(values), separator, label
-    )
+    facts = Facts(name, kind, type_, levels, counts, len(column), whole, never_decreases(values), separator)
     return facts, out
 
 

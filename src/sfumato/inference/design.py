@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
+
 from sfumato.inference.clues import LIKELY, SURE, Clue
 from sfumato.inference.facts import Facts
 from sfumato.inference.names import Reading
@@ -9,6 +13,7 @@ from sfumato.schema import Kind, Role
 
 _HEAVY = 1_000  # no body weighs that much, in kilograms or pounds
 _UNITS = frozenset(("kg", "g", "gr", "gram", "grams", "gramm", "grammes", "gramos", "lb", "lbs"))
+_WEIGHTED = re.compile(r"(?i)[a-z]w(gh?)?t(?![a-z]{3})")
 _BODY = ("birth", "event", "body", "days", "months")
 
 
@@ -19,6 +24,12 @@ def survey_weight(facts: Facts, reading: Reading) -> Clue | None:
     if word and numeric and float(facts.numbers.max()) > 0:
         what = "a replicate weight" if "weightname" not in reading else "a survey weight"
         return Clue(Role.WEIGHT, SURE, f"'{word}' in the name says {what}")
+    if numeric and _WEIGHTED.search(facts.name) and _is_fine(facts) and not reading.first(*_BODY):
+        return Clue(
+            Role.WEIGHT,
+            LIKELY,
+            "'wt' in the name, and numbers with decimals that no scale shows: a survey weight",
+        )
     word = reading.first("weight")
     if not word or not numeric:
         return None
@@ -27,6 +38,8 @@ def survey_weight(facts: Facts, reading: Reading) -> Clue | None:
         return Clue(Role.WEIGHT, SURE, f"'{survey}' and '{word}' in the name say a survey weight")
     if word in ("w", "kg"):
         return None
+    if _in_grams(facts):
+        return Clue(Role.SENSITIVE, LIKELY, f"'{word}' in the name, and numbers as newborns weigh in grams")
     if facts.median() > _HEAVY and not reading.first(*_BODY) and not _UNITS.intersection(reading.words):
         return Clue(Role.WEIGHT, LIKELY, f"'{word}' in the name, and the numbers are those of a survey")
     if reading.first("birth"):
@@ -35,6 +48,20 @@ def survey_weight(facts: Facts, reading: Reading) -> Clue | None:
         )
     why = f"'{word}' is read as the weight of a body: set role = \"weight\" if it is a survey weight"
     return Clue(Role.OTHER, LIKELY, why)
+
+
+def _is_fine(facts: Facts) -> bool:
+    """Numbers from 0 on with three decimals or more, most of them in one row: no scale shows them."""
+    if facts.is_whole_number or facts.share_alone < 0.5 or float(facts.numbers.min()) < 0:
+        return False
+    return bool(np.mean(np.abs(facts.numbers * 100 - np.round(facts.numbers * 100)) > 1e-6) > 0.8)
+
+
+def _in_grams(facts: Facts) -> bool:
+    """Whole numbers as newborns weigh: half of them between 2,500 and 4,000, none of six digits."""
+    if not facts.is_whole_number or facts.distinct < 100:
+        return False
+    return 2_500 <= facts.median() <= 4_000 and float(facts.numbers.max()) < 10_000
 
 
 def sampling(facts: Facts, reading: Reading) -> Clue | None:

@@ -6,7 +6,8 @@ it is described; `whole` says which, and `of_rows` puts it into words.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -27,6 +28,8 @@ _LOOK = 2_000  # different values looked at by rules that read each
 class Facts:
     """One column. levels: its different values without gaps, counts: how often each occurs.
 
+    label, meanings: what the file says of the column and of its codes (SPSS, Stata, SAS).
+
     in_order: whether the filled cells of the head never decrease from row to row.
     """
 
@@ -40,6 +43,7 @@ class Facts:
     in_order: bool = False
     separator: str = ""
     label: str = ""
+    meanings: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def filled(self) -> int:

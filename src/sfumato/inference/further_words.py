@@ -124,7 +124,7 @@ FURTHER = {
     ),
     "stay": (
         "liggetid liggedogn liggedager vardtid vaardtid vardager sengedage sengdage indlaeggelsestid "
-        "diasinternamento diasinternacao permanencia staylength hospdays verweildauertage alcdays"
+        "diasinternamento diasinternacao permanencia staylength hospdays verweildauertage"
     ),
     "insurance": (
         "forsikring forsakring forsikringsselskap trygd sygesikring seguradora subsistema convenio "

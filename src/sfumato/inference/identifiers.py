@@ -105,6 +105,9 @@ def _by_direct_name(facts: Facts, reading: Reading) -> Clue | None:
     named = reading.first("site", "place", "drug", "diagnosis", "procedure", "disease", "thing")
     if known_values.people(facts.texts, facts.share_distinct) and not named:
         return Clue(Role.IDENTIFIER, LIKELY, "the values look like names of people, and many differ")
+    if known_values.paired_words(facts.texts) and not named:
+        why = "each first word of the values goes with several last ones, as names of people do"
+        return Clue(Role.IDENTIFIER, UNSURE, why)
     return None
 
 
@@ -232,7 +235,7 @@ def _evenly(facts: Facts, one_width: bool) -> bool:
     if np.ptp(numbers) + 1 == facts.distinct:
         return float(facts.counts.std()) < float(facts.counts.mean())
     low = 10.0 ** (max(facts.widths) - 1)
-    if not one_width or low < 10_000 or numbers[0] < low:
+    if not one_width or low < 1_000 or numbers[0] < low:
         return False
     steps = np.arange(1, len(numbers) + 1) / len(numbers)
     gap = float(np.abs((numbers - low) / (9 * low) - steps).max())

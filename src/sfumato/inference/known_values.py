@@ -7,9 +7,11 @@ words of one list, and at least two of them.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 
-from sfumato.inference.names import is_drug, words
+from sfumato.inference.morphology import is_drug
+from sfumato.inference.names import words
 from sfumato.inference.vocabulary import word_set, words_of
 
 _SHARE = 0.9
@@ -80,6 +82,13 @@ _RELIGIONS = (
     "catholique protestant musulman juif catolica catolico evangelica cattolica cattolico musulmano ebreo "
     "katholiek moslim joods"
 )
+_LIFE = (
+    "alive living lives dead died deceased expired death survived lebend lebt verstorben gestorben tot "
+    "vivant vivante vivo "
+    "viva decede decedee decedes mort muerto muerta fallecido fallecida exitus obito deceduto deceduta "
+    "levend overleden leeft "
+    "avliden dod doed levende zyje zmarl zgon sag olu vefat elossa kuollut"
+)
 _COUNTRY_CODES = word_set(
     "deu fra ita esp prt nld bel lux aut che pol cze svk hun rou bgr grc tur swe nor dnk fin isl irl gbr "
     "eng sco wal nir usa can mex bra arg col per ven chn ind pak bgd jpn kor vnm phl tha idn rus ukr syr "
@@ -94,7 +103,7 @@ _LISTS = tuple(
     (what, frozenset(w for word in text.split() for w in words(word)))
     for what, text in (
         ("sexes", _SEX), ("marital states", _MARITAL), ("groups of origin", _RACE), ("regions", _STATES),
-        ("countries", _COUNTRIES), ("religions", _RELIGIONS),
+        ("countries", _COUNTRIES), ("religions", _RELIGIONS), ("states of life", _LIFE),
     )
 )  # fmt: skip
 _GIVEN = (
@@ -157,7 +166,8 @@ _BAND = re.compile(
 _YEARS = re.compile(r" ?(years?|yrs?|jahre|ans|anos|años|anni|jaar|let|lat|ar|år)\.?$", re.IGNORECASE)
 _OLDEST = 115
 _UNIT = re.compile(
-    r"%|[munpkµ]?(g|mol|l|eq|m|iu|u|s|kat|gy|bq|osm)(/([dmµup]?l|kg|g|min|h|d|day|hr|mol|mmol|m2|24h|1\.73.*))?|"
+    r"%|[munpkµ]?(g|mol|l|eq|m|iu|u|s|kat|gy|bq|osm)(/([dmµup]?l|kg|g|min|h|d|day|hr|mol|mmol|m2|24h|"
+    r"1\.73.*))?|"
     r"m?iu/m?l|mm ?hg|cm ?h2o|bpm|/min|(beats|breaths|insp)/min|°?[cf]|cm|mm|km|kcal|kj|"
     r"10\^?[0-9]+/[uµ]?l|[km]?/[uµ]l|"
     r"ratio|score|cells/.*|copies/.*|kg/m2|sec(onds?)?|min(utes?)?|hours?|days?|weeks?|months?|years?|"
@@ -186,8 +196,10 @@ _LEADING_ZERO = re.compile(r"0\d{4}")
 _FIVE = re.compile(r"\d{5}")
 _ADDRESS = re.compile(r"\d+[a-zA-Z]? [A-Z][\w.' -]+|[A-ZÄÖÜ][\w.'ß -]+ \d+ ?[a-zA-Z]?")
 _STREET = re.compile(
-    r"(street|st\.?|avenue|ave\.?|road|rd\.?|drive|dr\.?|lane|ln\.?|blvd\.?|boulevard|court|way|circle|highway|"
-    r"hwy|straat|laan|weg|strasse|straße|str\.|platz|allee|gasse|rue|place|calle|avenida|plaza|via|viale|piazza|"
+    r"(street|st\.?|avenue|ave\.?|road|rd\.?|drive|dr\.?|lane|ln\.?|blvd\.?|boulevard|court|way|circle|"
+    r"highway|"
+    r"hwy|straat|laan|weg|strasse|straße|str\.|platz|allee|gasse|rue|place|calle|avenida|plaza|via|viale|"
+    r"piazza|"
     r"corso)\b",
     re.IGNORECASE,
 )
@@ -314,3 +326,24 @@ def people(values: Sequence[str], share_distinct: float) -> bool:
     if len(looked) < 20 or share_distinct < 0.2:
         return False
     return sum(_PERSON.fullmatch(v.strip()) is not None for v in looked) >= 0.9 * len(looked)
+
+
+def paired_words(values: Sequence[str]) -> bool:
+    """Whether the first words of cells go with several last ones each, and the last with several first ones.
+
+    First names and surnames do, in every script; what else is said in two words hardly does.
+    """
+    cells = {tuple(v.split()) for v in values[:2_000]}
+    named = [c for c in cells if 2 <= len(c) <= 4 and all(_is_name(word) for word in (c[0], c[-1]))]
+    if len(named) < 20 or len(named) < 0.9 * len(cells):
+        return False
+    pairs = {(c[0].rstrip(","), c[-1]) for c in named}
+    first, last = {a for a, _ in pairs}, {b for _, b in pairs}
+    return min(len(first), len(last)) >= 5 and len(pairs) >= 2 * max(len(first), len(last))
+
+
+def _is_name(word: str) -> bool:
+    """A word that a name may have: letters alone, with a capital where the script has capitals."""
+    letters = word.rstrip(",.").replace("-", "").replace("'", "").replace("’", "")
+    spelt = letters.isalpha() or all(unicodedata.category(c)[0] in "LM" for c in letters)
+    return len(letters) > 0 and spelt and not letters[0].islower()

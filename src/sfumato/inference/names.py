@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from sfumato.inference.other_words import in_english
-from sfumato.inference.vocabulary import NEUTRAL, WHOLE_ONLY, WORDS, word_set, words_of
+from sfumato.inference.morphology import family_of
+from sfumato.inference.script_words import in_english
+from sfumato.inference.vocabulary import NEUTRAL, PLAIN, WHOLE_ONLY, WORDS, word_set, words_of
 
+_TAIL = re.compile(r"(?<=[A-Z]{2})([A-Z])([a-z])(?![a-z])")  # SEXOa is SEXO and a
 _CUT = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SHARP = str.maketrans(
     {
@@ -32,6 +34,18 @@ _SHARP = str.maketrans(
         "Ø": "O",
         "æ": "ae",
         "Æ": "Ae",
+        "ł": "l",
+        "Ł": "L",
+        "đ": "d",
+        "Đ": "D",
+        "ı": "i",
+        "ð": "d",
+        "Ð": "D",
+        "þ": "th",
+        "Þ": "Th",
+        "œ": "oe",
+        "ħ": "h",
+        "ə": "a",
     }
 )
 _LINKS = ("", "s", "n", "en", "es", "er", "e", "r", "o", "di", "de", "of", "in")  # between parts of a word
@@ -40,16 +54,8 @@ _STARTS = word_set("id hh dx rx nr")
 _SHORTEST = 4  # letters of a word before an ending that is not known: 'racex'
 _LONGEST_END = 2
 _CUT_OFF = 6  # letters of a word that lost its end
+_ENDINGS = word_set("nation ration station mission")  # of other words: urination, duration
 _AFTER_PREFIX = 6  # letters of a word after a prefix that is not known: 'pgfamstd'
-
-# Endings of the international names of substances (WHO's stems): each a family of drugs.
-_DRUG = re.compile(
-    r"[a-z]{2,}(formin|glitazone|gliptin|gliflozin|glinide|glutide|glipton|vastatin|sartan|prazole|mycin|cillin|cycline|"
-    r"floxacin|azepam|azolam|oxetine|triptyline|dipine|olol|barbital|coxib|profen|setron|triptan|xaban|gatran|"
-    r"conazole|oxacin|thiazide|semide|butamide|propamide|azamide|examide|pizide|piride|buride|clazide|arbose|glitol|"
-    r"parin|tidine|zumab|tinib|ciclib|zolamide|caine|codone|morphone|morphine|lukast|terol|asone|solone|fibrate|"
-    r"[aeo]pril)"
-)
 
 DIRECT = words_of("direct")
 NUMBERING = words_of("number")
@@ -58,7 +64,13 @@ PERSON = words_of("person")
 CODED = (
     words_of("place", "number", "sex", "race", "marital", "diagnosis", "work")
     | word_set("code cd codes type typ tipo cat category status class drg npi apc hcpcs cpt ident")
-) - word_set("no num number nombre numero seq index res area geo lat lon lng latitude longitude")
+) - word_set(
+    "no num number nombre numero seq index res area geo lat lon lng latitude longitude altitude elevation "
+    "elev "
+    "imdscore imdrank carstair carstairs townsendscore simd depriv xcoord ycoord coordx coordy utmx utmy "
+    "workhours workhrs "
+    "wkhours hoursworked hrswork commute firmsize distance"
+)
 
 
 def _bare(word: str) -> str:
@@ -66,9 +78,9 @@ def _bare(word: str) -> str:
     return word[0] + "".join(c for c in word[1:] if c not in "aeiouy")
 
 
-_LONG = sorted(w for w in WORDS if len(w) >= 7)
+_LONG = sorted(w for w in PLAIN if len(w) >= 7)
 _BARE: dict[str, list[str]] = {}  # words by their consonants
-for _word in WORDS:
+for _word in PLAIN:
     if len(_word) >= 5 and len(_bare(_word)) >= 4:
         _BARE.setdefault(_bare(_word), []).append(_word)
 
@@ -99,17 +111,18 @@ def words(name: str) -> tuple[str, ...]:
     plain = (
         unicodedata.normalize("NFKD", in_english(name).translate(_SHARP)).encode("ascii", "ignore").decode()
     )
-    return tuple(part.lower() for part in _CUT.findall(plain))
+    return tuple(part.lower() for part in _CUT.findall(_TAIL.sub(r"\1 \2", plain)))
 
 
 @lru_cache(maxsize=8192)
 def parts(word: str) -> tuple[str, ...]:
     """A word, or the known words it is made of; an ending or a beginning that is not known is left out."""
-    if len(word) < 4 or word in WORDS or word in NEUTRAL:
+    if len(word) < 4 or word in WORDS or word in NEUTRAL or family_of(word):
         return (word,)
-    plain = word.replace("ae", "a").replace("oe", "o")
-    if plain in WORDS:  # ä is ae in German, and a in the lists of Swedish
-        return (plain,)
+    rounded = word.replace("ue", "u")  # ä is ae in German, and a in the lists of other languages
+    for plain in (rounded, rounded.replace("ae", "a").replace("oe", "o")):
+        if plain in WORDS:
+            return (plain,)
     if len(word) == 4:
         return (_shortened(word) or word,)
     found = _cover(word, True)
@@ -119,8 +132,8 @@ def parts(word: str) -> tuple[str, ...]:
         found = _cover(word[:cut], True) if cut >= _SHORTEST else ()
         if found and (len(found) > 1 or len(found[0]) >= _SHORTEST):
             return found
-    for cut in range(1, 4):
-        if len(word) - cut >= _AFTER_PREFIX and word[cut:] in WORDS:
+    for cut in range(1, 5):
+        if len(word) - cut >= _AFTER_PREFIX and word[cut:] in WORDS and word[cut:] not in _ENDINGS:
             return (word[cut:],)
     longer = _shortened(word)
     return (longer,) if longer else (word,)
@@ -166,25 +179,28 @@ def _cover(word: str, start: bool) -> tuple[str, ...]:
     return best if len(best) <= 4 else ()
 
 
+def _joined(several: tuple[str, ...]) -> str:
+    """Words written together; a single letter makes a word only where plain words have it (e-mail)."""
+    word = "".join(several)
+    plain = word in PLAIN and len(word) > 4
+    return word if plain or all(len(w) > 1 or w.isdigit() for w in several) else ""
+
+
 @lru_cache(maxsize=8192)
 def read(name: str) -> Reading:
     """What a name is about."""
     whole = words(name)
     about: dict[str, str] = {}
-    joined = ["".join(whole[i : i + n]) for n in (4, 3, 2) for i in range(len(whole) - n + 1)]
+    joined = [_joined(whole[i : i + n]) for n in (4, 3, 2) for i in range(len(whole) - n + 1)]
     small = [part for word in whole for part in parts(word)]
     for word in (*joined, *small):
         for concept in WORDS.get(word, ()) if word not in NEUTRAL else ():
             about.setdefault(concept, word)
-    drug = next((w for w in small if is_drug(w)), "")
-    if drug:
-        about.setdefault("drug", drug)
+    for word in small:
+        family = family_of(word) if word not in WORDS and word not in NEUTRAL else ""
+        if family:
+            about.setdefault(family, word)
     return Reading(tuple(small), about)
-
-
-def is_drug(word: str) -> bool:
-    """Whether a word ends as the international names of substances do."""
-    return _DRUG.fullmatch(word) is not None
 
 
 def is_about(name: str, vocabulary: frozenset[str]) -> str:

@@ -9,6 +9,7 @@ column is 'other', and said to be unsure.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
@@ -20,7 +21,14 @@ from sfumato.inference.names import Reading, read
 from sfumato.inference.surveys import Dictionary, dictionaries, meaning
 from sfumato.inference.vocabulary import GENERIC, NEUTRAL, WORDS
 from sfumato.schema import Kind, Role
+from sfumato.sources import is_text
 
+_SEVERAL = 8  # columns whose names begin alike
+_NEARLY_ALL = 0.85  # of the columns
+_LONG_NUMBER = 4  # digits: the number of a question, not of one of several items
+_QUESTION = re.compile(r"[A-Za-z]{1,3}_?\d{2,}\w*")  # ER32000, q101a
+_SHORTEST_DAY = 5  # signs: 1/1/9
+_DAYS = 3  # different values of a day that is not read as one
 _LONG = 200  # rows in which codes of a system repeat
 _AMOUNT = re.compile(r"[<>~±+-]? ?[$€£]? ?[\d.,' ]+ ?(%|[A-Za-zµ€]{1,3}(/[A-Za-z]{1,2})?)?")
 NOTHING_FILLED = "no filled cell to judge by"
@@ -32,8 +40,11 @@ def reading_of(name: str, found: Sequence[Dictionary], label: str = "") -> Readi
     if about:
         return Reading((name.lower(),), dict.fromkeys(about, f"{name} of {survey}"))
     own = read(name)
-    # A label is a sentence: it is asked only where the name says nothing.
-    return read(label) if label and not own.about and len(label) <= 80 else own
+    # A label is a sentence: it is asked only where the name says nothing, or is the number of a question.
+    if not label or len(label) > 80 or (own.about and not _QUESTION.fullmatch(name)):
+        return own
+    said = read(label)
+    return said if said.about else own
 
 
 def guess_roles(facts: Sequence[Facts], sample: pa.Table | None = None) -> dict[str, Clue]:
@@ -50,8 +61,43 @@ def guess_roles(facts: Sequence[Facts], sample: pa.Table | None = None) -> dict[
 def readings_of(facts: Iterable[Facts], names: Sequence[str] | None = None) -> Mapping[str, Reading]:
     """What the names are about, together: a survey's dictionary shows in several of them."""
     facts = list(facts)
-    known = dictionaries(names if names is not None else [f.name for f in facts])
-    return {f.name: reading_of(f.name, known, f.label) for f in facts}
+    several = names if names is not None else [f.name for f in facts]
+    known, start = dictionaries(several), _shared_start(several)
+    return {f.name: _after(start, f.name, reading_of(f.name, known, f.label), f.label) for f in facts}
+
+
+def _shared_start(names: Sequence[str]) -> str:
+    """What (nearly) all names begin with: it says nothing of a single column (`w1_a_gen`, `ER30001`)."""
+    small = [n.lower() for n in names]
+    if len(small) < _SEVERAL:
+        return ""
+    longest = ""
+    for size in range(2, 9):
+        seen = Counter(n[:size] for n in small if len(n) > size).most_common(1)
+        if not seen or seen[0][1] < _NEARLY_ALL * len(small):
+            break
+        longest = seen[0][0]
+    after = {n[len(longest) : len(longest) + 1] for n in small if n.startswith(longest)}
+    if any(sign.isdigit() for sign in after):
+        longest = longest.rstrip("0123456789")  # nor is a number
+    if longest[-1:].isalpha() and any(sign.isalpha() for sign in after):
+        return ""  # a word is not cut: `page` and `patient` share none
+    return longest if len(longest) > 1 else ""
+
+
+def _after(start: str, name: str, own: Reading, label: str) -> Reading:
+    """What a name says after what all names begin with; numbers of items alone are no name."""
+    rest = name[len(start) :].strip("_.- ") if start and name.lower().startswith(start) else ""
+    if (
+        not rest
+        or (rest.isdigit() and len(rest) < _LONG_NUMBER)
+        or any(" of " in w for w in own.about.values())
+    ):
+        return own
+    said = read(rest)
+    if set(said.about) <= {"number"} and said.about:
+        return own  # the id of what all names begin with
+    return said if said.about or not label else own
 
 
 def role_of(facts: Facts, reading: Reading) -> Clue:
@@ -71,7 +117,27 @@ def role_of(facts: Facts, reading: Reading) -> Clue:
     named = identifiers.identifier(facts, reading)
     if named is not None and not _outweighed(facts, named, wanted):
         return named
-    return wanted or _other(reading)
+    return wanted or _unread_day(facts, reading) or _remark(facts, reading) or _other(reading)
+
+
+def _remark(facts: Facts, reading: Reading) -> Clue | None:
+    """Words under the name of a remark, if not enough for free text: a few of them may name people too."""
+    word = reading.first("text")
+    if not word or not is_text(facts.levels.type) or not any(len(t.split()) > 2 for t in facts.texts[:200]):
+        return None
+    return Clue(Role.IDENTIFIER, UNSURE, f"'{word}' in the name: a remark may name people")
+
+
+def _unread_day(facts: Facts, reading: Reading) -> Clue | None:
+    """Text under the name of a day, in a form that is not known: a day may be known, whatever its form."""
+    if not reading.first("date") or not is_text(facts.levels.type) or facts.distinct < _DAYS:
+        return None
+    digits = sum(len(t) >= _SHORTEST_DAY and any(c.isdigit() for c in t) for t in facts.texts[:200])
+    if digits < 0.8 * len(facts.texts[:200]):
+        return None
+    return Clue(
+        Role.QUASI_IDENTIFIER, UNSURE, f"'{reading.first('date')}' in the name, in a form that is not known"
+    )
 
 
 def _outweighed(facts: Facts, named: Clue, wanted: Clue | None) -> bool:
@@ -108,6 +174,10 @@ def _other(reading: Reading) -> Clue:
     word = word or next((w for w in reading.words if w in NEUTRAL), "")
     way = reading.first("event", "stay", "record")  # the type of an admission, the status of a claim
     read = [w for w in reading.words if len(w) > 2 and not w.isdigit()]
-    if word and (word not in GENERIC or way) and all(w in WORDS or w in NEUTRAL for w in read):
+    word = (
+        word if len(word) > 1 or word == "".join(reading.words) else ""
+    )  # a letter among others says nothing
+    known = " of " in word or all(w in WORDS or w in NEUTRAL for w in read)  # of a survey's dictionary
+    if word and (word not in GENERIC or way) and known:
         return Clue(Role.OTHER, LIKELY, f"'{word}' in the name, and nothing that others know or want")
     return Clue(Role.OTHER, UNSURE, f"{fallback.NOT_EXPLAINED}: look twice")

@@ -21,7 +21,13 @@ _SHORT_DAY = r"^((0?[1-9]|[12]\d|3[01])[./-]){2}\d{2}$"
 _WRITTEN_DAYS = (  # 31.1.2024, 2024/1/31, also with a time
     r"^\d{1,2}[./-]\d{1,2}[./-](1[89]|20)\d\d([ T]\d.*)?$",
     r"^(1[89]|20)\d\d[./-]\d{1,2}[./-]\d{1,2}([ T]\d.*)?$",
+    r"^\d{1,2}\.? ?\d{1,2}\.? ?(1[89]|20)\d\d\.?$",  # 31. 1. 2024, 31.01.2024., 31 01 2024
+    r"^(1[89]|20)\d\d\. ?\d{1,2}\. ?\d{1,2}\.?$",  # 2024. 01. 31.
+    r"^(1[89]|20)\d\d ?[年년] ?\d{1,2} ?[月월] ?\d{1,2} ?[日일]$",
+    r"^\d{1,2}[. -]+(de )?[^\d\s.,/-]{3,12}\.?[. -]+(de )?(1[89]|20)\d\d$",  # 31. Januar 2024, 31-ene-2024
+    r"^[^\d\s.,/-]{3,12}\.? \d{1,2},? (1[89]|20)\d\d$",  # January 31, 2024
 )
+_GROUPED = r"^[+-]?\d{1,3}(,\d{2,3})*(\.\d+)?$"  # 1,234,567.50, and 12,34,567.50 as in India
 _DIGIT_TIME = f"^{_YEAR}{_MONTH}{_DATE}([01]\\d|2[0-3])([0-5]\\d){{1,2}}$"  # 202401310815
 _GROUPS = r"([., '\x{a0}\x{202f}]\d{3})"
 _THOUSANDS = rf"^[+-]?(0|[1-9]\d{{0,2}}{_GROUPS}*)([.,]\d+)?$"
@@ -152,6 +158,8 @@ def is_prose(values: pa.Array, share_distinct: float) -> bool:
 def code_separator(values: pa.Array) -> str:
     """What divides several codes in a cell, if a good part of the cells has several."""
     values = values.slice(0, _LOOK)
+    if is_written_day(values) or (_share(values, _GROUPED) == 1.0 and _share(values, r"\.") > 0.2):
+        return ""  # one day, or one number
     for separator in (";", "|", ",", " "):
         several = values.filter(pc.match_substring(values, separator))
         if len(several) < max(2, 0.2 * len(values)):

@@ -24,6 +24,7 @@ _MOST = 500  # values of a recoding or a group
 _PAIRS = 2_000  # pairs looked at for groups
 _PLACES = 8
 _GROUPS = 200
+_SHARED = 8  # people with one value on average: more than live in a household
 _NEVER = -(10**6)  # the day of a missing date
 _TOLD = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
 
@@ -37,6 +38,7 @@ def related(
     found |= _recodings(head, facts, found)
     found |= _groups(head, facts, readings, found)
     found |= _intervals(head, facts, found)
+    found |= _codes_of_things(head, readings, found)
     return found | one_person(facts, readings, found)
 
 
@@ -77,17 +79,22 @@ def _recodings(head: _Head, facts: Mapping[str, Facts], clues: Mapping[str, Clue
     """A column nobody knows that says the same as a known one, in other words."""
     known: dict[bytes, list[str]] = {}
     for name, clue in clues.items():
-        if clue.role in _TOLD and clue.confidence != UNSURE and 3 <= facts[name].distinct <= _MOST:
+        if clue.role in _TOLD and clue.confidence != UNSURE and _repeats(facts[name]):
             known.setdefault(_signature(facts[name]), []).append(name)
     found = {}
     for name, clue in clues.items():
-        if clue.role is not Role.OTHER or not 3 <= facts[name].distinct <= _MOST:
+        if clue.role is not Role.OTHER or not _repeats(facts[name]):
             continue
         for other in known.get(_signature(facts[name]), ()):
             if head.determines(name, other) and head.determines(other, name):
                 found[name] = Clue(clues[other].role, LIKELY, f"says the same as '{other}' in other words")
                 break
     return found
+
+
+def _repeats(facts: Facts) -> bool:
+    """Whether values repeat: where each row has its own, any two columns say each other."""
+    return 3 <= facts.distinct <= _MOST and facts.share_distinct < 0.5
 
 
 def _signature(facts: Facts) -> bytes:
@@ -153,6 +160,30 @@ def _intervals(head: _Head, facts: Mapping[str, Facts], clues: Mapping[str, Clue
                     unit = "days" if gone.mean() >= 0.95 else "years"
                     why = f"the {unit} from '{first}' to '{last}'"
                     found[name] = Clue(Role.QUASI_IDENTIFIER, LIKELY, why)
+    return found
+
+
+def _codes_of_things(
+    head: _Head, readings: Mapping[str, Reading], clues: Mapping[str, Clue]
+) -> dict[str, Clue]:
+    """Numbers that only look like those of people, and that many people share: of a thing, or a place."""
+    people = [
+        n for n, c in clues.items()
+        if c.confidence == SURE and c.role in (Role.PERSON, Role.IDENTIFIER)
+        and readings[n].first("person", "personnumber")
+    ]  # fmt: skip
+    found: dict[str, Clue] = {}
+    for name, clue in clues.items() if people else ():
+        if clue.role is not Role.PERSON or clue.confidence == SURE or name in people:
+            continue
+        a, b = head.codes(name), head.codes(people[0])
+        kept = (a > 0) & (b > 0)
+        pairs = len(np.unique(a[kept] << 32 | b[kept]))
+        if pairs >= _SHARED * max(1, len(np.unique(a[kept]))):
+            wanted = readings[name].first("drug", "diagnosis", "procedure", "lab", "disease")
+            role = Role.SENSITIVE if wanted else Role.QUASI_IDENTIFIER
+            why = f"numbers that many of '{people[0]}' share, so of a thing or a place"
+            found[name] = Clue(role, UNSURE, why)
     return found
 
 

@@ -33,7 +33,8 @@ def _dictionary(name: str, form: str, table: str) -> Dictionary:
 # What the names of a clinical trial's columns end in, after two letters for the table they belong to.
 _SDTM = (
     "(TERM|DECOD|SEV|SER|REL|OUT|TRT|DOSE|ORRES|STRES[NC]|TEST|TESTCD|BODSYS|INDC|NRIND|STAT|CAT|SCAT|"
-    "LLT|HLT|SOC|ACN|TOXGR)"
+    "LLT|HLT|HLGT|SOC|PT|ACN|TOXGR|SCAN|SCONG|SDISAB|SDTH|SHOSP|SLIFE|SOD|SMIE|CLAS|DOSFRQ|DOSFRM|ROUTE|"
+    "PRESP|OCCUR|LOC|LAT)"
 )
 _DICTIONARIES = (
     _dictionary("DHS", r"(m?v|hv|s|b|m|hc|ha|hml)\d{2,3}[a-z]?(_\d+)?|caseid|hhid", """
@@ -140,7 +141,7 @@ _DICTIONARIES = (
         as\\d+.*: income
         ch\\d+.*: family
     """),
-    _dictionary("HRS", r"[RSH]\\d+[A-Z][A-Z0-9_]*|RA(GENDER|BYEAR|BMONTH|RACEM|HISPAN|EDUC)|HHIDPN", """
+    _dictionary("HRS", r"[RSH]\d+[A-Z][A-Z0-9_]*|RA(GENDER|BYEAR|BMONTH|RACEM|HISPAN|EDUC)|HHIDPN", """
         HHIDPN: number person
         HHID|H\\d+HHID.*: household number
         PN|RAEHSAMP|INW\\d+: psu
@@ -163,9 +164,10 @@ _DICTIONARIES = (
         [RS]\\d+(SMOK|DRINK|VIGACT).*: behaviour
         [RS]\\d+(HIGOV|COVR|HILTC|HIOTHP).*: insurance
     """),
-    _dictionary("CDISC", rf"[A-Z]{{2}}{_SDTM}|RF\\w{{2,6}}DTC|USUBJID|STUDYID|BRTHDTC|DTHDTC|ARMCD", f"""
+    _dictionary("CDISC", rf"[A-Z]{{2}}{_SDTM}|RF\w{{2,6}}DTC|USUBJID|STUDYID|BRTHDTC|DTHDTC|ARMCD", f"""
         USUBJID|SUBJID: number person
-        STUDYID|DOMAIN|EPOCH|VISIT\\w*|[A-Z]{{2}}SEQ|[A-Z]{{2}}(ORRES|STRES)U|AGEU: thing
+        STUDYID|DOMAIN|EPOCH|VISIT\\w*|[A-Z]{{2}}(ORRES|STRES)U|AGEU: thing
+        [A-Z]{{2}}(SEQ|SPID|GRPID|REFID|DOSU|ENRTPT|ENRF|STRF): thing
         SITEID|INVID|INVNAM: site
         BRTHDTC: birth
         DTH(DTC|FL|DY): death
@@ -177,6 +179,40 @@ _DICTIONARIES = (
         VS{_SDTM}: vital
         QS{_SDTM}: health
         SU{_SDTM}: behaviour
+    """),
+    _dictionary("NSDUH", r"(IR|II)[A-Z]+\d*(_\d)?|QUESTID2?|ANALWT.*|VESTR|VEREP|CATAG\d|NEWRACE\d|"
+                r"EDUHIGHCAT|PDEN\d\d|COUTYP\d", """
+        QUESTID2?: number person
+        CATAG\\d|AGE2: age
+        IRSEX: sex
+        NEWRACE\\d: race
+        EDUHIGHCAT|EDUSCHGRD2: education
+        IRMARIT: marital
+        IRWRKSTAT\\d*|SERVICE|WRKSTATWK2: work
+        IRHHSIZ2|IRKI17_2|IRHH65_2: family
+        PDEN\\d\\d|COUTYP\\d: place
+        IRMEDICR|IRMCDCHP|IRPRVHLT|ANYHLTI2: insurance
+        ANALWT.*: weightname
+        VESTR: stratum
+        VEREP: psu
+    """),
+    _dictionary("UKHLS", r"pidp|[a-p]_\w+_dv|[a-p]_(hidp|pno|health|jbstat|indinus\w*)", """
+        pidp|[a-p]_hidp: number person
+        [a-p]_(dvage|age_dv|doby_dv|birthy): age
+        [a-p]_(sex|sex_dv): sex
+        [a-p]_(gor_dv|urban_dv|country): place
+        [a-p]_(racel_dv|ethn_dv|ukborn|plbornc): race
+        [a-p]_(marstat_dv|mastat_dv|livesp_dv): marital
+        [a-p]_(hiqual_dv|qfhigh_dv|nhiqual_dv): education
+        [a-p]_(jb\\w+|employ|cjob|retdate): work
+        [a-p]_(nchild_dv|hhsize|hhtype_dv|nkids_dv): family
+        [a-p]_(tenure_dv|hsownd): housing
+        [a-p]_(fim\\w+|fih\\w+|finnow): income
+        [a-p]_(health|sf\\w+|scghq\\w+|hcond\\w+|disdif\\w+|bmi_dv|scl\\w+|hosp\\w*|hl\\w+): health
+        [a-p]_(sm\\w+|nc\\w+|auditc\\w*|dklm): behaviour
+        [a-p]_(ind|hhd|psn)\\w+_(xw|lw|xd|li): weightname
+        [a-p]_psu: psu
+        [a-p]_strata: stratum
     """),
     _dictionary("ESS", r"agea|gndr|cntry|idno|essround|eisced|mnactic|marital[ab]?|rlgdnm|hinctnta|dweight|"
                 r"pspwght|pweight|yrbrn|brncntr|ctzcntr|hhmmb|domicil|health|hlthhmp|happy|region", """

@@ -27,6 +27,7 @@ _KNOWN = (
     "race", "marital", "education", "work", "nation", "language", "religion", "family", "housing", "place",
     "site", "stay", "insurance",
 )  # fmt: skip
+_OWN = ("race", "marital", "education", "work", "nation", "language", "religion", "family")
 _WORDS = {
     "diagnosis": "a diagnosis", "procedure": "a treatment", "drug": "a drug", "disease": "a disease",
     "behaviour": "a way of life", "pregnancy": "a pregnancy", "lab": "a result",
@@ -43,6 +44,9 @@ _COMMON_WORDS = word_set("exp med res mi ms hr pay def ing dis stat eth mar civi
 ROUND = "who knows it exactly finds the row, so round it"
 _YEAR = re.compile(r"(?<!\d)(1[89]|20)\d\d")
 _MOST_SEXES = 12
+_ACTS = word_set("sex sexe sexo sesso")  # also what people do
+_BEGUN = word_set("start started onset began begun quit stopped first debut inicio beginn debut")
+_YES_NO = word_set("0 1 2 9 y n u j o s t yes no ja nein nee oui non si sim nao true false")
 _OLDEST = 125
 
 
@@ -100,6 +104,9 @@ def _by_values(facts: Facts, reading: Reading) -> Clue | None:
         back = _years_back(facts)
         why = "days that reach back a lifetime, as of births" if back else "the day of an event may be known"
         return Clue(Role.QUASI_IDENTIFIER, LIKELY, why)
+    explained = _by_meanings(facts)
+    if explained is not None:
+        return explained
     if is_text(facts.levels.type) and facts.kind is not Kind.TEXT:
         if facts.distinct <= 300:
             known = known_values.known_words(facts.texts, facts.text_counts)
@@ -121,6 +128,20 @@ def _by_values(facts: Facts, reading: Reading) -> Clue | None:
     if _like_money(facts):
         return Clue(Role.SENSITIVE, UNSURE, "numbers with cents that spread as amounts of money do")
     return None
+
+
+def _by_meanings(facts: Facts) -> Clue | None:
+    """What the labels of the codes say, where most codes have one."""
+    pairs = zip(facts.texts, facts.text_counts, strict=True)
+    found = [(facts.meanings[t], n) for t, n in pairs if t in facts.meanings] if facts.meanings else []
+    if len(found) < 2 or sum(n for _, n in found) < 0.9 * facts.filled:
+        return None
+    texts, counts = [text for text, _ in found], [n for _, n in found]
+    known = known_values.known_words(texts, counts)
+    if known or known_values.age_bands(texts):
+        return Clue(Role.QUASI_IDENTIFIER, LIKELY, f"the labels of its codes are {known or 'ages'}")
+    wanted = known_values.health_words(texts, counts)
+    return Clue(Role.SENSITIVE, LIKELY, f"the labels of its codes are {wanted}") if wanted else None
 
 
 def _years_back(facts: Facts) -> bool:
@@ -176,10 +197,31 @@ def _by_name(facts: Facts, reading: Reading) -> Clue | None:
         _about_sex(facts, reading)
         or _about_age(facts, reading)
         or _about_births_and_deaths(facts, reading)
-        or _wanted(facts, reading)
-        or _known(facts, reading)
+        or _wanted_or_known(facts, reading)
         or _event(facts, reading)
     )
+
+
+def _wanted_or_known(facts: Facts, reading: Reading) -> Clue | None:
+    """What is wanted, except where a short word of several meanings stands beside a clear one."""
+    wanted, known = _wanted(facts, reading), _known(facts, reading)
+    if wanted is not None and known is not None:
+        weak = wanted.confidence == UNSURE or _is_short(reading, _WANTED)
+        clear = known.confidence == SURE or not _is_short(reading, _OWN)
+        if weak and clear and reading.first(*_OWN):
+            return known
+    return wanted or known
+
+
+def _is_short(reading: Reading, concepts: tuple[str, ...]) -> bool:
+    """Whether the word for these has at most three letters: NIV is a treatment, and a level of schooling."""
+    return len(reading.first(*concepts)) <= 3
+
+
+def _is_yes_or_no(facts: Facts) -> bool:
+    """0 and 1, yes and no, or one mark and gaps; in a table long enough to have several places."""
+    texts = {t.lower().removesuffix(".0") for t in facts.texts[:5]}
+    return facts.distinct <= 2 and facts.filled >= 20 and texts <= _YES_NO and texts != {"1", "2"}
 
 
 def _quasi(word: str, what: str, confidence: str) -> Clue:
@@ -197,7 +239,8 @@ def _about_sex(facts: Facts, reading: Reading) -> Clue | None:
         return Clue(
             Role.SENSITIVE, LIKELY, f"'{word}' and '{life}' in the name: about somebody's sexual life"
         )
-    if reading.first(*_WANTED):
+    noun = next((w for w in reversed(reading.words) if len(w) > 1 and not w.isdigit()), "")
+    if reading.first(*_WANTED) and not (noun == word and word not in _ACTS and facts.distinct <= 3):
         return None
     if facts.distinct > _MOST_SEXES:
         return None  # so many are no sexes
@@ -208,7 +251,9 @@ def _about_age(facts: Facts, reading: Reading) -> Clue | None:
     word = reading.first("age")
     if not word:
         return None
-    at = reading.first("disease", "behaviour", "drug", "pregnancy")
+    at = reading.first("disease", "behaviour", "drug", "pregnancy") or next(
+        (w for w in reading.words if w in _BEGUN), ""
+    )
     if at:
         return Clue(
             Role.SENSITIVE, LIKELY, f"'{at}' in the name: the age of something a person keeps to themselves"
@@ -239,7 +284,7 @@ def age_unit(facts: Facts, reading: Reading) -> str:
 
 def _about_births_and_deaths(facts: Facts, reading: Reading) -> Clue | None:
     word = reading.first("birth")
-    if word and not reading.first("weight", "body", "outcome"):
+    if word and not reading.first("weight", "body", "outcome", "disease", "diagnosis"):
         return _quasi(word, "something others know", SURE)
     word = reading.first("death")
     if not word:
@@ -250,6 +295,8 @@ def _about_births_and_deaths(facts: Facts, reading: Reading) -> Clue | None:
     )
     if other:
         return Clue(Role.SENSITIVE, LIKELY, f"'{word}' and '{other}' in the name")
+    if facts.is_number and not facts.is_whole_number:
+        return Clue(Role.SENSITIVE, LIKELY, f"'{word}' in the name, and fractions: a risk")
     return _quasi(word, "an event others notice", LIKELY)
 
 
@@ -263,11 +310,20 @@ def _wanted(facts: Facts, reading: Reading) -> Clue | None:
         return None  # a health centre, a health insurance
     if concept == "money" and "thing" in reading and not facts.is_number:
         return None  # how it was paid
+    if concept in ("symptom", "behaviour", "disease") and _is_long_code(facts):
+        return None  # numbers of five digits are codes of something else
     if concept == "procedure" and reading.first("event") == word and "date" in reading:
         return None
     if concept in ("procedure", "diagnosis", "drug", "disease") and _is_place(reading):
         return None  # where somebody was treated
     return Clue(Role.SENSITIVE, _confidence(facts, word), f"'{word}' in the name means {_WORDS[concept]}")
+
+
+def _is_long_code(facts: Facts) -> bool:
+    """Whole numbers of five digits and more, all of one length, that repeat."""
+    return (
+        facts.is_whole_number and min(facts.widths) >= 5 and len(facts.widths) == 1 and facts.distinct >= 20
+    )
 
 
 def _is_place(reading: Reading) -> bool:
@@ -283,6 +339,15 @@ def _known(facts: Facts, reading: Reading) -> Clue | None:
         return None
     word = reading.about[concept]
     number = facts.kind is Kind.NUMERIC
+    if (
+        number
+        and concept not in ("place", "stay")
+        and not facts.is_whole_number
+        and facts.share_distinct > 0.5
+    ):
+        return None  # a measurement, whatever else the word means
+    if concept == "site" and _is_yes_or_no(facts):
+        return Clue(Role.SENSITIVE, LIKELY, f"'{word}' in the name, yes or no: whether somebody was treated")
     if concept == "site" and number and not (facts.is_whole_number and min(facts.widths) >= 3):
         return None  # days in hospital, visits to a doctor
     if concept == "place" and number and not facts.is_whole_number and not _coordinate(reading):

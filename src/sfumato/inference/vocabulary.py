@@ -7,8 +7,12 @@ Words of three letters or more also make up longer ones ('Fallnummer', 'geboorte
 
 from __future__ import annotations
 
+from sfumato.inference.clinical_words import CLINICAL
 from sfumato.inference.further_words import FURTHER
 from sfumato.inference.other_words import OTHERS
+from sfumato.inference.register_words import REGISTER
+from sfumato.inference.social_words import SOCIAL
+from sfumato.inference.world_words import WORLD
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -344,14 +348,24 @@ GENERIC = word_set(
 )
 
 WORDS: dict[str, frozenset[str]] = {}
-for _concept, _text in (*_ABOUT.items(), *FURTHER.items(), *OTHERS.items()):
+_LISTS = (_ABOUT, FURTHER, OTHERS, CLINICAL, SOCIAL, REGISTER, WORLD)
+for _concept, _text in (entry for words in _LISTS for entry in words.items()):
     for _word in _text.split():
         WORDS[_word] = WORDS.get(_word, frozenset()) | {_concept}
 
 CONCEPTS = frozenset(_ABOUT)
+_OTHERWISE = frozenset(w for words in _LISTS[:-1] for text in words.values() for w in text.split())
+_FOREIGN = frozenset(WORDS) - _OTHERWISE
 # Short words of scores and laboratories stand alone: 'ast' is no part of 'plaster'.
-WHOLE_ONLY = frozenset(w for w, t in WORDS.items() if len(w) <= 3) - frozenset(
-    word for text in _ABOUT.values() for word in text.split()
+_OLD = frozenset(word for text in _ABOUT.values() for word in text.split())
+_COMPOUND = frozenset(w for words in (SOCIAL, REGISTER) for text in words.values() for w in text.split())
+# Words that others may be short for, or be written together from; compounds of registers are not.
+PLAIN = _OTHERWISE - (
+    _COMPOUND - frozenset(w for t in (_ABOUT, FURTHER, OTHERS) for x in t.values() for w in x.split())
+)
+_SHORT = frozenset(w for words in (CLINICAL, SOCIAL, REGISTER) for x in words.values() for w in x.split())
+WHOLE_ONLY = (
+    frozenset(w for w in WORDS if len(w) <= 3 or (len(w) == 4 and w in _SHORT)) - _OLD | _FOREIGN | {"amt"}
 )
 
 

@@ -71,6 +71,11 @@ def scan(
     columns: read these only.
     keep_text: keep columns of free text, which are otherwise dropped with a warning.
     memory_limit: what counting may use before it spills to disk, such as "4GB".
+
+    >>> import pyarrow as pa
+    >>> stays = sf.scan(pa.table({"sex": ["f", "m", "f"], "days": [3, 5, 2]}))
+    >>> stays
+    Table(arrow; sex: flag, days: numeric)
     """
     given = Schema.read(schema) if isinstance(schema, (str, Path)) else schema
     _require_schema(given)

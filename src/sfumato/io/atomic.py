@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from sfumato._system import permissions
+from sfumato._system.disk import put_new, to_disk
 from sfumato.errors import OutputError
 
 _HINTS = {
@@ -59,9 +61,9 @@ def atomic_file(target: str | Path, overwrite: bool = False, private: bool = Fal
                 owner_only(draft)
             elif overwrite and path.exists():  # what others may not read stays so
                 draft.chmod(stat.S_IMODE(path.stat().st_mode))
-            _to_disk(draft)
+            to_disk(draft)
             _rename_file(draft, path, overwrite)
-            _to_disk(path.parent)
+            to_disk(path.parent)
     except OSError as error:
         raise explained(error, given) from None
 
@@ -79,10 +81,10 @@ def atomic_directory(target: str | Path, overwrite: bool = False) -> Iterator[Pa
             yield draft
             for folder, _, files in os.walk(draft):
                 for name in files:
-                    _to_disk(Path(folder, name))
-                _to_disk(Path(folder))
+                    to_disk(Path(folder, name))
+                to_disk(Path(folder))
             _rename_directory(draft, path, workplace / "replaced", overwrite)
-            _to_disk(path.parent)
+            to_disk(path.parent)
     except OSError as error:
         raise explained(error, given) from None
 
@@ -111,12 +113,13 @@ def owner_only(path: str | Path) -> None:
     path = Path(path)
     try:
         if not path.is_dir():
-            path.chmod(stat.S_IRUSR | stat.S_IWUSR)
+            permissions.set_mode(path, stat.S_IRUSR | stat.S_IWUSR)
             return
-        path.chmod(stat.S_IRWXU)
+        permissions.set_mode(path, stat.S_IRWXU)
         for inner in path.rglob("*"):
             if not inner.is_symlink():
-                inner.chmod(stat.S_IRWXU if inner.is_dir() else stat.S_IRUSR | stat.S_IWUSR)
+                mode = stat.S_IRWXU if inner.is_dir() else stat.S_IRUSR | stat.S_IWUSR
+                permissions.set_mode(inner, mode)
     except OSError as error:
         raise explained(error, path) from None
 
@@ -176,24 +179,12 @@ def _remove(workplace: Path) -> None:
         raise
 
 
-def _to_disk(path: Path) -> None:
-    """Wait until the disk has it; some file systems cannot do that for a directory."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if not (path.is_dir() and error.errno in (errno.EINVAL, errno.ENOTSUP)):
-            raise
-    finally:
-        os.close(descriptor)
-
-
 def _rename_file(draft: Path, path: Path, overwrite: bool) -> None:
     if overwrite:
         os.replace(draft, path)
         return
     try:
-        os.link(draft, path)  # unlike a rename, never replaces a file that came up in the meantime
+        put_new(draft, path)  # unlike a rename, never replaces a file that came up in the meantime
     except OSError as error:
         if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS):
             raise

@@ -33,13 +33,14 @@ _ANY_INTEGER = r"^[+-]?\d{1,18}$"
 _REAL = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$"
 _CODE_LIKE = r"^[+-]?(0[\dxX]|\d{19})"  # not a quantity: a float would round it
 _TIME = r"[ T](?P<t>\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)"
+_BETWEEN = r"(?:[/-]|\. ?)"  # 31. 1. 2024 as in Czechia; and a dot behind, as in Croatia and Hungary
 _DAY = {
-    "YMD": r"(?P<y>\d{4})[./-](?P<m>\d{1,2})[./-](?P<d>\d{1,2})",
-    "DMY": r"(?P<d>\d{1,2})[./-](?P<m>\d{1,2})[./-](?P<y>\d{4})",
-    "MDY": r"(?P<m>\d{1,2})[./-](?P<d>\d{1,2})[./-](?P<y>\d{4})",
+    "YMD": rf"(?P<y>\d{{4}}){_BETWEEN}(?P<m>\d{{1,2}}){_BETWEEN}(?P<d>\d{{1,2}})\.?",
+    "DMY": rf"(?P<d>\d{{1,2}}){_BETWEEN}(?P<m>\d{{1,2}}){_BETWEEN}(?P<y>\d{{4}})\.?",
+    "MDY": rf"(?P<m>\d{{1,2}}){_BETWEEN}(?P<d>\d{{1,2}}){_BETWEEN}(?P<y>\d{{4}})\.?",
 }
 _COMPACT = r"^(?P<y>1[89]\d\d|20\d\d)(?P<m>\d{2})(?P<d>\d{2})$"
-_A_DAY = r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}"
+_A_DAY = rf"\d{{1,4}}{_BETWEEN}\d{{1,2}}{_BETWEEN}\d{{1,4}}\.?"
 _FORMS = {  # in the order of the guesses: what the first cell looks like
     "date": re.compile(rf"\d{{8}}|{_A_DAY}"),
     "boolean": re.compile("true|false", re.IGNORECASE),

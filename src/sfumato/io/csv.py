@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,8 +30,9 @@ from sfumato.io.dialect import (
     require_same_layout,
     rows_before_data,
 )
+from sfumato.io.doubts import repeated_names, say_doubts
 from sfumato.io.file_checks import StoredColumns, require_same_columns
-from sfumato.io.heads import open_bytes, packing
+from sfumato.io.heads import open_bytes, open_plain, remembered_heads
 from sfumato.io.layout import refuse_footer
 from sfumato.io.partitions import NO_PARTITIONS, Partitions
 from sfumato.schema import Schema
@@ -71,12 +72,13 @@ def read(
     partitions: columns that the names of their folders hold.
     """
     paths = tuple(path) if isinstance(path, Sequence) else (path,)
-    found = Dialect.detect(paths[0], **dialect)
-    names = _header(paths[0], found)
-    require_same_layout(paths, found, dialect)
-    for file in paths:
-        refuse_footer([r for r in last_rows(file, found) if len(r) == len(names)], file.name)
-    _require_same_header(paths, names, found)
+    with remembered_heads():
+        found = Dialect.detect(paths[0], **dialect)
+        names = _header(paths[0], found)
+        require_same_layout(paths, found, dialect)
+        for file in paths:
+            refuse_footer([r for r in last_rows(file, found) if len(r) == len(names)], file.name)
+        _require_same_header(paths, names, found)
     given = {c.name: c.type for c in schema or ()}
     marks = {c.name: c.text_marks for c in schema or ()}
     types = _types(paths, names, found, given)
@@ -165,7 +167,9 @@ def _types(
     heads = [_head(path, dialect, names, open_names, max(_BLOCK, _HEAD // len(paths))) for path in paths]
     head = pa.Table.from_batches([batch for head in heads for batch in head])
     for name in open_names:
-        types[name] = guess_type(clean(head[name].combine_chunks(), dialect), dialect)
+        cells = clean(head[name].combine_chunks(), dialect)
+        types[name] = guess_type(cells, dialect)
+        say_doubts(cells, types[name], name, paths[0].name)
     return types
 
 
@@ -195,10 +199,11 @@ class _Faults:
     width: int
     ragged: int = 0
     nameless: int = 0
+    again: int = 0
     misfits: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def __bool__(self) -> bool:
-        return bool(self.ragged or self.nameless or self.misfits)
+        return bool(self.ragged or self.nameless or self.again or self.misfits)
 
     def on_invalid_row(self, row: object) -> str:
         """Count a row of the wrong width; its text is not kept."""
@@ -223,6 +228,9 @@ class _Faults:
             verb = "cell stands" if self.nameless == 1 else "cells stand"
             faults.append(f"{self.nameless} {verb} behind the last named column")
             hints.append("name every column")
+        if self.again:
+            faults.append(f"the names stand again in {self.again} row{'s' * (self.again > 1)}")
+            hints.append("take the lines with the names away, but for the first")
         if self.misfits:
             columns = [
                 f"'{name}' ({count} cell{'s' * (count > 1)} not {type_name})"
@@ -256,6 +264,7 @@ def _typed_batches(
             if fit.misfits:
                 faults.misfits[name, type_name] += fit.misfits
             arrays.append(fit.array)
+        faults.again += repeated_names(batch) if dialect.header else 0
         if not faults and batch.num_rows:
             yield pa.RecordBatch.from_arrays(arrays, schema=types)
     faults.raise_if_any()
@@ -306,14 +315,14 @@ def _last_row_spans_lines(path: Path, dialect: Dialect, names: Sequence[str]) ->
 class _CountedStream(io.RawIOBase):
     """Bytes of a stream; counts the quotes that pass, since closed ones come in pairs."""
 
-    def __init__(self, stream: Any, quote: bytes, count: list[int]) -> None:
+    def __init__(self, stream: IO[bytes], quote: bytes, count: list[int]) -> None:
         self._stream, self._quote, self._count = stream, quote, count
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int | None = -1) -> bytes:
-        data: bytes = self._stream.read(size)
+        data = self._stream.read(-1 if size is None else size)
         self._count[0] += data.count(self._quote)
         return data
 
@@ -327,13 +336,11 @@ def _open(
     quotes: list[int],
 ) -> Iterator[pa.RecordBatch]:
     """Arrow's streaming reader, every column as text. One thread: as fast here, and in order."""
-    packed = packing(path)
-    if packed == "zip":
-        source: Any = open_bytes(path)
-    else:
-        source = pa.input_stream(
-            str(path), compression=packed or None, buffer_size=None if packed else 1 << 20
-        )
+    source: Any
+    source, packed = open_plain(path)
+    if packed:
+        source.close()
+        source = open_bytes(path) if packed == "zip" else pa.input_stream(str(path), compression=packed)
     nameless = [f"{_NAMELESS}{k}" for k in range(dialect.closing)]
     reader = pyarrow.csv.open_csv(
         _CountedStream(source, dialect.quote.encode(), quotes),

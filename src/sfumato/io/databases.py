@@ -47,6 +47,18 @@ def scan_database(
     tables: read these only.
     check: refuse a database whose keys do not hold, with every difference; False leaves that to `check()`.
     reading: how the files are written, as for `scan`: separator, decimal, encoding, dates, missing.
+
+    >>> import pyarrow as pa
+    >>> db = sf.scan_database(
+    ...     {
+    ...         "patients": pa.table({"patient_id": ["p1", "p2"], "sex": ["f", "m"]}),
+    ...         "stays": pa.table({"stay_id": [1, 2, 3], "patient_id": ["p1", "p1", "p2"]}),
+    ...     }
+    ... )
+    >>> db
+    Database(patients, stays; 1 links)
+    >>> db.links[0].place, db.links[0].target
+    ('stays.patient_id', 'patients.patient_id')
     """
     declared = _declaration(data, schema)
     sources = _sources(data, declared, tables)

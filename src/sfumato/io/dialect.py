@@ -19,6 +19,7 @@ from typing import Any
 
 from sfumato.errors import DataError, ParameterError, SfumatoWarning
 from sfumato.io import layout
+from sfumato.io.doubts import refuse_marked_quotes, refuse_repeated_names, refuse_spaces
 from sfumato.io.heads import FALLBACK, decoded, encoding_of, open_bytes, packing, read_head, require_plausible
 from sfumato.io.layout import DATE, MARKERS, NUMBER, TextRow, is_quantity, parse_rows
 from sfumato.io.separators import FEW, quote_of, refuse_one_column, separator_of
@@ -104,6 +105,7 @@ class Dialect:
         if encoding == FALLBACK and "encoding" not in given:
             require_plausible(text, path.name)
         quote = given.get("quote") or quote_of(text)
+        refuse_marked_quotes(text, quote, path.name)
         separator = given.get("separator") or excel_separator
         separator = separator or separator_of(text, quote, more, given.get("header", 0))
         rows = parse_rows(text, separator, quote, more)
@@ -112,12 +114,15 @@ class Dialect:
         one = len(rows[0].cells) == len(rows[-1].cells) == 1
         if one and not given.keys() & {"separator", "header"}:
             refuse_one_column(text, quote, more, path.name)
+            refuse_spaces(text, path.name)
         above = _rows_above(rows, path, given)
         rows = rows[above:]
         skip, cells = rows[0].line - 1, [row.cells for row in rows]
         header = (
             skip + 1 if given.get("header") or ("header" not in given and _has_header(cells, path)) else 0
         )
+        if header:
+            refuse_repeated_names([(row.line, row.cells) for row in rows], path.name)
         units = bool(given["units"] if "units" in given else header and layout.has_units(rows, path.name))
         if units and not header:
             raise ParameterError(f"{path.name} has no names, so no units below them.", hint="leave units out")

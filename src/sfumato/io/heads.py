@@ -9,10 +9,15 @@ import re
 import warnings
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
+from typing import cast
 
 from sfumato.errors import DataError, SfumatoWarning
 from sfumato.io import archives
+from sfumato.io.doubts import ENCODINGS
 from sfumato.io.file_checks import require_files
 from sfumato.io.layout import HEAD
 
@@ -24,6 +29,9 @@ _STRANGE = re.compile(
     r"[À-ÿ]{3}|[A-Za-zÀ-ÿ][¡-¿×÷†‡…‰‹›„”“‚•™ˆ˜][a-zÀ-ÿ]|[a-zß-ÿ][À-ÖØ-ÞŠŽŸŒ][a-zß-ÿ]|[A-Z]Ÿ[a-z]|[a-z][§¤¶¬]"
 )
 _HIGH = re.compile(r"[^\x00-\x7f]+")
+_RARE = re.compile("[¤¦¨©¬¯´¶¸¹]")  # signs that no word of Western Europe has
+_TURKISH = re.compile("[ýþðÝÞÐ]")  # what ı, ş, ğ, İ, Ş, Ğ become; Icelandic has them too
+_SEVERAL = 4  # runs of such letters
 
 # First bytes of files that people rename to .csv by mistake, and what they are.
 _MAGIC = (
@@ -43,37 +51,73 @@ _MAGIC = (
 )
 
 
-def packing(path: Path) -> str:
-    """How a file is packed, whatever its name says: "gzip", "zip", or not at all."""
+_FEW = 8  # heads that are remembered at a time
+_HEADS: ContextVar[dict[Path, tuple[bytes, bool, str]] | None] = ContextVar("_HEADS", default=None)
+
+
+@contextmanager
+def remembered_heads() -> Iterator[None]:
+    """While it is found out how a file is written, its head is read once."""
+    token = _HEADS.set({})
     try:
-        with path.open("rb") as file:
-            start = file.read(4)
+        yield
+    finally:
+        _HEADS.reset(token)
+
+
+def open_plain(path: Path) -> tuple[io.BufferedReader, str]:
+    """The bytes of a file as they are, and how it is packed whatever its name says: "gzip", "zip", or not."""
+    try:
+        file: io.BufferedReader = io.BufferedReader(io.FileIO(path), 1 << 20)
+        start = file.peek(4)[:2]
     except OSError as error:
         require_files([path])
         raise DataError(f"{path.name} cannot be read: {error.strerror}.", hint="check the path") from None
-    if start[:2] == b"\x1f\x8b":
-        return "gzip"
-    return "zip" if start[:2] == b"PK" and path.name.lower().endswith(".zip") else ""
+    if start == b"\x1f\x8b":
+        return file, "gzip"
+    return file, "zip" if start == b"PK" and path.name.lower().endswith(".zip") else ""
+
+
+def packing(path: Path) -> str:
+    """How a file is packed."""
+    known = (_HEADS.get() or {}).get(path)
+    if known is not None:
+        return known[2]
+    file, packed = open_plain(path)
+    file.close()
+    return packed
 
 
 def open_bytes(path: Path) -> io.BufferedIOBase:
     """The bytes of a file, unpacked."""
-    packed = packing(path)
+    file, packed = open_plain(path)
+    if not packed:
+        return file
+    file.close()
+    return _unpacked(path, packed, path)
+
+
+def _unpacked(file: Path | io.BufferedReader, packed: str, path: Path) -> io.BufferedIOBase:
     if packed == "zip":
         return archives.open_member(path)
-    return gzip.open(path) if packed else path.open("rb")
+    return gzip.open(file) if packed else cast(io.BufferedReader, file)
 
 
-def read_head(path: Path, size: int = HEAD) -> tuple[bytes, bool]:
+def read_head(path: Path) -> tuple[bytes, bool]:
     """The first bytes of a file, unpacked, and whether there are more."""
-    packed = packing(path)
+    heads = _HEADS.get()
+    if heads is not None and path in heads:
+        return heads[path][:2]
+    file, packed = open_plain(path)
     try:
-        with open_bytes(path) as file:
-            data = file.read(size + 1)
+        with file, _unpacked(file, packed, path) as stream:
+            data = stream.read(HEAD + 1)
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile):
         what = f"a damaged {packed} file" if packed else "damaged"
         raise DataError(f"{path.name} is {what}.", hint="copy or pack it again") from None
-    return data[:size], len(data) > size
+    if heads is not None and len(heads) < _FEW:
+        heads[path] = data[:HEAD], len(data) > HEAD, packed
+    return data[:HEAD], len(data) > HEAD
 
 
 def encoding_of(data: bytes, path: Path, given: str | None, more: bool) -> str:
@@ -115,22 +159,25 @@ def decoded(data: bytes, encoding: str, path: Path, more: bool) -> str:
         return codecs.getincrementaldecoder(encoding)().decode(data, final=not more)
     except UnicodeError:
         raise DataError(
-            f"{path.name} is not {encoding} text.", hint="say encoding='...', for example 'latin-1'"
+            f"{path.name} is not {encoding} text.", hint=f"say encoding='...': usual are {ENCODINGS}"
         ) from None
 
 
 def require_plausible(text: str, name: str) -> None:
     """Say that the encoding is a guess; refuse where what it gives is no language of Western Europe."""
     high = len(_HIGH.findall(text))
-    if len(_STRANGE.findall(text)) > 0.1 * high:
+    together = sum(len(run) > 1 for run in _HIGH.findall(text))  # as letters of two bytes are
+    signs = sum(_RARE.search(run) is not None for run in _HIGH.findall(text))
+    two_bytes = high >= _SEVERAL and max(2 * signs, together) > 0.6 * high
+    if len(_STRANGE.findall(text)) > 0.1 * high or two_bytes:
         raise DataError(
             f"{name} is not UTF-8, and its letters make no words in {FALLBACK} either.",
-            hint="say encoding='...': usual are cp1250 (Polish, Czech), cp1251 (Cyrillic), cp1253 (Greek), "
-            "mac_roman, cp850 (DOS), shift_jis, gb18030, euc_kr",
+            hint=f"say encoding='...': usual are {ENCODINGS}",
         )
+    turkish = ": if they are Turkish, 'cp1254'" if _TURKISH.search(text) else ""
     warnings.warn(
         f"{name} is not UTF-8: its letters are read as {FALLBACK} (Western Europe). "
-        "Say encoding='...' if names look wrong.",
+        f"Say encoding='...' if names look wrong{turkish}.",
         SfumatoWarning,
         stacklevel=4,
     )

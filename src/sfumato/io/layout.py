@@ -25,8 +25,8 @@ LOOKED_AT = 200  # rows below the names
 MARKERS = ("NA", "N/A", "#N/A", "NULL", "Null", "null", "NaN", "nan", "None", "none", ".")
 _GAPS = frozenset({"", "?", "-", *MARKERS})
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
-DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})[./-]\d{4}(?:[ T]\d{1,2}:\d\d.*)?")
-_ISO_DATE = re.compile(r"\d{4}[./-]\d{1,2}[./-]\d{1,2}(?:[ T].*)?")
+DATE = re.compile(r"(\d{1,2})([./-]) ?(\d{1,2})[./-] ?\d{4}\.?(?:[ T]\d{1,2}:\d\d.*)?")
+_ISO_DATE = re.compile(r"\d{4}[./-] ?\d{1,2}[./-] ?\d{1,2}\.?(?:[ T].*)?")
 _YEAR = re.compile(r"(19|20)\d\d")
 _SPELT = """
     y yr yrs year years month months mo week weeks wk day days d hour hours hr hrs h min mins minute

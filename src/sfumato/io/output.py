@@ -71,6 +71,11 @@ def write(
     overwrite: replace a file that exists.
     delimiter: between the cells of a CSV file, `,` or `;`.
     escape_formulas: put an apostrophe before CSV text that a spreadsheet would run as a formula.
+
+    >>> people = sf.samples.members(100).select(["age", "sex", "cost"])
+    >>> path = sf.write(people, "people.csv")
+    >>> sf.scan(path).rows()
+    100
     """
     path = Path(path)
     writer = _WRITERS[_suffix(path)]

@@ -10,6 +10,8 @@ from sfumato.io import layout
 from sfumato.io.layout import NUMBER, TextRow, parse_rows
 
 SEPARATORS = (",", ";", "\t", "|")
+FOREIGN = ("؛", "،", "；", "，", "、", "¦", "§", "~", "^")
+"""What stands between cells elsewhere, and cannot be read as that."""
 FEW = 1 << 17
 """Characters that are enough to tell a separator."""
 _FITS = 0.9  # of the rows as wide as the first: no need to look for a title
@@ -74,6 +76,13 @@ def refuse_one_column(text: str, quote: str, more: bool, name: str) -> None:
             raise DataError(
                 f"the first line of {name} has 1 cell, all lines below have {widths[0]}.",
                 hint=f"say header={rows[0].line} if the names are there; if it is one column, separator='|'",
+            )
+    for mark in FOREIGN:
+        counts = {row.cells[0].count(mark) for row in whole}
+        if len(whole) > 1 and len(counts) == 1 and 0 not in counts:
+            raise DataError(
+                f"each line of {name} holds as many '{mark}', which seem to stand between cells.",
+                hint="write commas in their place; if it is one column, separator='|'",
             )
     if len(whole) > 2 and whole[1].line > whole[0].line + 1:
         raise DataError(

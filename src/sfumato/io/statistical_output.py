@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import re
-import resource
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato._system import disk, processes
 from sfumato.errors import MissingExtraError, OutputError, SfumatoWarning, listed
 from sfumato.io.statistical import EPOCH_DAYS, LISTED_RANGE, Content, Family, code_tag, unit_seconds
 from sfumato.schema import Column, Kind, Schema
@@ -380,10 +379,9 @@ def _explained(error: Exception, draft: Path) -> Exception:
 
 def _disk_fault(draft: Path) -> OSError | None:
     """pyreadstat does not say why a write failed; the disk and the limits do."""
-    space = os.statvfs(draft.parent)
-    if space.f_bavail * space.f_frsize < 65_536:
+    if disk.free_space(draft.parent) < 65_536:
         return OSError(errno.ENOSPC, "")
-    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-    if limit != resource.RLIM_INFINITY and draft.stat().st_size >= limit:
+    limit = processes.largest_file()
+    if limit is not None and draft.stat().st_size >= limit:
         return OSError(errno.EFBIG, "")
     return None

@@ -7,7 +7,7 @@ intruder here is LUDIA, who knows of everybody all that the input says but the c
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,8 +38,9 @@ class PublishedAggregates:
 
     @property
     def met(self) -> bool:
-        """Whether no more groups than the plan allows are to be coarsened."""
-        return self.share <= self.most
+        """Whether no more groups than the plan allows are to be coarsened, and no small one follows from all
+        levels."""
+        return self.share <= self.most and (self.risk.stacked is None or self.risk.stacked.met)
 
     @property
     def sentence(self) -> str:
@@ -49,7 +50,13 @@ class PublishedAggregates:
         found = f"{self.title}: {len(why):,} of {self.risk.groups.num_rows:,} groups are to be coarsened"
         if why:
             found += f" ({few:,} with too few people, {len(why) - few:,} guessed too well)"
-        return f"{found}; at most {self.most:.0%} may be."
+        found = f"{found}; at most {self.most:.0%} may be."
+        stacked = self.risk.stacked
+        if stacked is None or stacked.met:
+            return found
+        if stacked.found is None:
+            return f"{found} What all levels tell together was not examined: there are too many groups."
+        return f"{found} Together with the other levels, {stacked.found:,} small groups follow."
 
 
 def judged_aggregates(plan: PlanDocument, table: Table) -> tuple[PublishedAggregates, ...]:
@@ -61,28 +68,36 @@ def judged_aggregates(plan: PlanDocument, table: Table) -> tuple[PublishedAggreg
     if "control" in plan.table("assess"):
         path = str(plan.path(plan.table("assess")["control"]))
         others = open_input(plan, path).table
-    return tuple(_judged(table, others, entry) for entry in wanted)
+    return tuple(_judged(table, others, entry, _levels(wanted, entry)) for entry in wanted)
 
 
-def _judged(table: Table, others: Table | None, given: Mapping[str, Any]) -> PublishedAggregates:
+def _levels(wanted: Sequence[Mapping[str, Any]], entry: Mapping[str, Any]) -> list[list[str]]:
+    """The other groups by which the same value is published."""
+    return [list(e["by"]) for e in wanted if e is not entry and e["value"] == entry["value"]]
+
+
+def _judged(
+    table: Table, others: Table | None, given: Mapping[str, Any], levels: Sequence[Sequence[str]]
+) -> PublishedAggregates:
     from sfumato.reconstruction.aggregate import Aggregates
     from sfumato.reconstruction.ludia import LUDIA
 
     by, value, statistic = list(given["by"]), str(given["value"]), given.get("statistic", "mean")
-    apart = [c.name for c in table.schema if c.role in _APART and c.name not in (*by, value)]
+    grouped = {name for level in (by, *levels) for name in level}
+    apart = [c.name for c in table.schema if c.role in _APART and c.name not in {*grouped, value}]
     table = table.drop(apart) if apart else table
     natural = statistic == "mean_log"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SfumatoWarning)  # groups of one: they are among what is reported
         published = Aggregates.compute(table, by, {value: statistic})
-        intruder = LUDIA(seed=0).fit(table.drop([value]), published)
+        intruder = LUDIA(seed=0, shrinkage=1.0).fit(table.drop([value]), published)
         made = intruder.reconstruct(natural=natural).data
         control = None
         if others is not None:
             people = others.select(table.columns)
             control = (people, intruder.reconstruct(people, natural=natural).data)
         options = {name: given[name] for name in _OPTIONS if name in given}
-        risk = assess_aggregates(table, made, by=by, value=value, control=control, **options)
+        risk = assess_aggregates(table, made, by=by, value=value, control=control, levels=levels, **options)
     title = f"{statistic.replace('_', ' of ')} of {value} by {', '.join(by)}"
     return PublishedAggregates(title, risk, float(given.get("most", 0.0)))
 

@@ -15,6 +15,17 @@ columns = ["sex", "age_band"]
 [codes.hierarchies]
 "diagnoses.code" = "icd9"
 
+[assess]
+hold_back = 0.1                    # persons that attacks are compared with; or control = "other-hospital"
+known = 2                          # things of one kind that an intruder knows at most; all if it is not there
+
+[thresholds]
+risk = 0.2
+accepted = ""                      # why it may leave although a limit is missed, and who says so
+
+[outputs]
+determination = "form.toml"
+
 [review]
 by = ""
 on = ""
@@ -29,14 +40,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.assessment.database import DatabaseAssessment, assess_database
+import numpy as np
+
+from sfumato.assessment.database import assess_database
+from sfumato.assessment.judgement import Assessment
 from sfumato.database import Database
-from sfumato.errors import PlanError, SfumatoError, listed
+from sfumato.errors import PlanError
 from sfumato.io.addresses import from_folder
-from sfumato.io.databases import DECLARATION, database_toml, scan_database
+from sfumato.io.databases import scan_database
 from sfumato.methods.shapes import as_day
 from sfumato.release import DatabaseRelease
-from sfumato.schema import Kind, Role
+from sfumato.report.determination import Said
+from sfumato.seeds import Key
+
+_ACCEPTED = "accepted"
 
 _KEYS: dict[str, dict[str, type | tuple[type, ...]]] = {
     "database": {"data": str, "declared": str},
@@ -45,6 +62,8 @@ _KEYS: dict[str, dict[str, type | tuple[type, ...]]] = {
         "drop": list, "keep_text": bool, "key": str,
     },
     "codes": {"k": int, "m": int, "columns": list, "codes": list, "hierarchies": dict},
+    "assess": {"control": str, "hold_back": (int, float), "known": int},
+    "outputs": {"determination": str},
     "review": {"by": str, "on": object},
 }  # fmt: skip
 
@@ -83,6 +102,37 @@ class DatabasePlan:
         declared = self.folder / entry["declared"] if "declared" in entry else None
         return scan_database(from_folder(entry["data"], self.folder), declared)
 
+    @property
+    def limits(self) -> dict[str, float]:
+        """What is asked of the release, by the names of scores."""
+        asked = self.document.get("thresholds", {})
+        return {n: float(v) for n, v in asked.items() if n != _ACCEPTED}
+
+    @property
+    def accepted(self) -> str:
+        """Why it may leave although a limit is missed, and who says so."""
+        return str(self.document.get("thresholds", {}).get(_ACCEPTED, "")).strip()
+
+    def parted(self, database: Database) -> tuple[Database, Database | None]:
+        """Whom the release is made of, and whom attacks are compared with: held back, or in other tables."""
+        asked = self.document.get("assess", {})
+        if "control" in asked:
+            entry = self.document["database"]
+            declared = self.folder / entry["declared"] if "declared" in entry else None
+            return database, scan_database(from_folder(asked["control"], self.folder), declared)
+        if "hold_back" not in asked:
+            return database, None
+        return held_back(database, asked["hold_back"], Key.fresh())
+
+    def judged(self, database: Database, made: DatabaseRelease, control: Database | None) -> Assessment:
+        """The release held against the limits."""
+        codes = self.document.get("codes", {})
+        return assess_database(
+            database, made, control=control, thresholds=self.limits, hierarchies=codes.get("hierarchies"),
+            codes=codes.get("codes"), columns=codes.get("columns"),
+            known=self.document.get("assess", {}).get("known"),
+        )  # fmt: skip
+
     def release(self, database: Database) -> DatabaseRelease:
         """What it asks for, made of these tables."""
         from sfumato.anonymization.database import anonymize_database
@@ -119,7 +169,7 @@ def _document(path: Path) -> dict[str, Any]:
 
 
 def _faults(document: Mapping[str, Any]) -> list[str]:
-    faults = [f"unknown table [{n}]" for n in document if n not in _KEYS and n != "sfumato_plan"]
+    faults = [f"unknown table [{n}]" for n in document if n not in (*_KEYS, "thresholds", "sfumato_plan")]
     for name, keys in _KEYS.items():
         entry = document.get(name, {})
         if not isinstance(entry, dict):
@@ -137,6 +187,34 @@ def _faults(document: Mapping[str, Any]) -> list[str]:
         faults.append("[codes] brings its own pseudonyms: leave out [pseudonyms]")
     if "codes" in document and "k" not in document["codes"]:
         faults.append("[codes]: k is not given")
+    return faults + _asked_faults(document)
+
+
+def _asked_faults(document: Mapping[str, Any]) -> list[str]:
+    """What is wrong with the limits, and with whom attacks are compared."""
+    faults = []
+    limits = document.get("thresholds", {})
+    if not isinstance(limits, dict):
+        return ["[thresholds] must be a table"]
+    if not isinstance(limits.get(_ACCEPTED, ""), str):
+        faults.append(f"[thresholds]: {_ACCEPTED} must be text")
+    numbers = {n: v for n, v in limits.items() if n != _ACCEPTED}
+    faults += [
+        f"[thresholds]: the limit of '{n}' must be a number from 0 to 1"
+        for n, v in numbers.items()
+        if isinstance(v, bool) or not isinstance(v, int | float) or not 0 <= v <= 1
+    ]
+    asked = document.get("assess", {})
+    held = asked.get("hold_back", 0.1) if isinstance(asked, dict) else 0.1
+    if isinstance(held, bool) or (
+        isinstance(held, int | float) and not (0 < held < 1 or held == int(held) > 0)
+    ):
+        faults.append("[assess]: hold_back must be a share below 1, or how many persons")
+    if isinstance(asked, dict) and {"control", "hold_back"} <= set(asked):
+        faults.append("[assess]: control and hold_back: keep one of them")
+    known = asked.get("known", 1) if isinstance(asked, dict) else 1
+    if isinstance(known, int) and not isinstance(known, bool) and known < 1:
+        faults.append("[assess]: known must be from 1")
     return faults
 
 
@@ -145,94 +223,55 @@ def _faults(document: Mapping[str, Any]) -> list[str]:
 
 @dataclass(frozen=True)
 class DatabaseRun:
-    """What came of a run."""
+    """What came of a run. passed: whether every limit is met, or that it is not was accepted."""
 
     out: Path
     release: DatabaseRelease
-    assessment: DatabaseAssessment
+    assessment: Assessment
+    accepted: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the release may leave, as far as its limits go."""
+        return self.assessment.met or bool(self.accepted)
+
+
+def held_back(database: Database, wanted: float, key: Key) -> tuple[Database, Database]:
+    """Persons drawn at random and kept out of the release, with all their rows. wanted: a share, or many."""
+    persons = database.check().people.count
+    many = round(wanted * persons) if wanted < 1 else int(wanted)
+    if not 2 <= many <= persons - 2:
+        raise PlanError(
+            f"hold_back asks for {many:,} of {persons:,} persons.",
+            hint="a share such as 0.1, or another number",
+        )
+    held = np.zeros(persons, np.bool_)
+    held[key.generator("held back").choice(persons, many, replace=False)] = True
+    return database.only(~held), database.only(held)
 
 
 def run_database(plan: DatabasePlan, out: str | Path, *, overwrite: bool = False) -> DatabaseRun:
-    """Do what a plan says, and write the release with its assessment: whole or not at all."""
+    """Do what a plan says, and write the release with its reports: whole or not at all."""
+    from sfumato.plan.database_determination import determination_page
+
     out = Path(out)
     DatabaseRelease.require_place(out, overwrite=overwrite)
-    database = plan.database()
+    form = plan.document.get("outputs", {}).get("determination")
+    said = Said.read(plan.folder / form) if form else None
+    database, control = plan.parted(plan.database())
     made = plan.release(database)
-    found = assess_database(database, made.data)
+    found = plan.judged(database, made, control)
+    missed = [] if found.met or plan.accepted else ["a limit is missed, or was not examined"]
+    made = replace(made, draft="; ".join([*([made.draft] if made.draft else []), *missed]))
     if made.internal is not None:
         extra = {**made.internal.extra, "assessment": json.loads(json.dumps(found.to_dict()))}
         made = replace(made, internal=replace(made.internal, extra=extra))
-    made.save(out, overwrite=overwrite)
-    return DatabaseRun(out, made, found)
 
+    def reports(folder: Path) -> None:
+        found.save(folder / "report.html")
+        found.save(folder / "report.json")
+        if said is not None:
+            determination_page(plan, said, database, made, found).save(folder / "determination.html")
 
-# -- proposing -------------------------------------------------------------------------------------
-
-
-def propose_database(data: str, folder: Path) -> tuple[Database, str, str]:
-    """The database as it was found, its declaration, and a plan that runs as it is."""
-    database = scan_database(data, check=False)
-    codes = {
-        f"{n}.{c.name}": "icd9"
-        for n, t in database.tables.items()
-        for c in t.schema
-        if database.route(n) and _seems_icd9(database, n, c.name)
-    }
-    quasi = [
-        c for c in database[database.root].schema.of_role(Role.QUASI_IDENTIFIER)
-        if database[database.root].schema[c].kind is not Kind.DATE
-    ]  # fmt: skip
-    return database, database_toml(database), _plan_text(_relative(data, folder), codes, quasi)
-
-
-def _relative(data: str, folder: Path) -> str:
-    import os
-
-    path = Path(data)
-    return os.path.relpath(path, folder) if path.exists() and not path.is_absolute() else data
-
-
-def _seems_icd9(database: Database, table: str, column: str) -> bool:
-    """Whether nearly all values in the head of a column are in ICD-9-CM."""
-    from sfumato.hierarchy import Icd9
-
-    described = database[table].schema[column]
-    if described.type != "text" or column in database.key_columns[table]:
-        return False
-    values = {v for v in database[table].select([column]).head(2_000).column(0).to_pylist() if v}
-    parts = (
-        {p.strip() for v in values for p in v.split(described.separator)}
-        if described.kind is Kind.CODES
-        else values
-    )
-    if len(parts) < 20:
-        return False
-    try:
-        Icd9(chapters=True).over(sorted(parts))
-    except SfumatoError as error:
-        return 0 < len(error.values) < 0.05 * len(parts)
-    return True
-
-
-def _plan_text(data: str, codes: Mapping[str, str], quasi: list[str]) -> str:
-    lines = [
-        "# A plan for linked tables. Every line is a guess to be reviewed; database.toml says what was "
-        "found.",
-        "", "[database]", f"data = {json.dumps(data)}", f'declared = "{DECLARATION}"', "",
-    ]  # fmt: skip
-    if codes:
-        lines += [
-            "# Any m codes of a person, with these columns, fit at least k persons.",
-            "[codes]", "k = 5", "m = 2", f"columns = {json.dumps(quasi)}", "", "[codes.hierarchies]",
-            *(f"{json.dumps(place)} = {json.dumps(name)}" for place, name in codes.items()), "",
-            "# Instead of [codes]: keys and dates only, which is not anonymous.",
-            "# [pseudonyms]", "# shift_dates = 365", '# coarsen_dates = "week"', "",
-        ]  # fmt: skip
-    else:
-        lines += ["# Not anonymous: codes and gaps remain.", "[pseudonyms]", 'coarsen_dates = "week"', ""]
-    return "\n".join([*lines, "[review]", 'by = ""', 'on = ""', ""])
-
-
-def listed_links(database: Database) -> str:
-    """The links and why they were found, for a terminal."""
-    return listed([f"{k} ({k.reason or 'declared'})" for k in database.links], 20) or "no links were found"
+    made.save(out, overwrite=overwrite, reports=reports)
+    return DatabaseRun(out, made, found, "" if found.met else plan.accepted)

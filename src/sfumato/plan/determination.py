@@ -38,7 +38,7 @@ def determination_of(
     facts = {
         "data": Section("The run", (), [_data(plan, step, release, run.prepared)]),
         "knowledge": Section("The run", (), [_known(plan, release)]),
-        "residual_risk": _risk(assessment),
+        "residual_risk": worst_attacks(assessment),
         "limits": Section("The run", (*_limits(plan, assessment), compared_with(plan, run), *_accepted(run))),
     }
     page = determination(said, assessment.to_dict(), facts, [run.draft] if run.draft else [])
@@ -81,7 +81,8 @@ def _known(plan: PlanDocument, release: Release) -> DataTable:
     )
 
 
-def _risk(assessment: Assessment) -> Section:
+def worst_attacks(assessment: Assessment) -> Section:
+    """The attacks that gain most, with what the intruder knows."""
     attacks = sorted((s for s in assessment.scores if counts_as_risk(s)), key=excess, reverse=True)
     rows = [(s.name, round(s.value, 4), round(excess(s), 4), s.knowledge) for s in attacks[:_WORST]]
     head = ("attack", "succeeds for", "at most, beyond control or guess", "the intruder knows")

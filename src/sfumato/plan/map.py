@@ -62,6 +62,13 @@ def frontier(
         that tell people apart best, which is then said.
     options: risk, utility, repeats, control, holdout, sensitive, cache, workers, stand_in, key: see
         `sfumato.assessment.frontier.driver.frontier`.
+
+    >>> people = sf.samples.members(80).select(["sex", "region", "cost"])
+    >>> found = sf.frontier(
+    ...     people, [sf.ClusterResample()], quasi_identifiers=["sex", "region"], repeats=1, workers=1
+    ... )
+    >>> [point.name for point in found.points]
+    ['resample']
     """
     from sfumato.assessment.reading.files import opened
 

@@ -29,7 +29,17 @@ _LARGEST = 4_000_000  # characters
 
 
 class Plan(PlanDocument):
-    """A plan that has been read and checked, and can be run."""
+    """A plan that has been read and checked, and can be run.
+
+    >>> people = sf.samples.members(60).select(["sex", "region"])
+    >>> data = sf.write(people, "people.csv")
+    >>> with open("people.toml", "w") as file:
+    ...     _ = file.write(people.schema.to_toml())
+    >>> steps = [sf.step(sf.ClusterResample(), k=5)]
+    >>> plan = sf.Plan.of(data, steps, schema="people.toml", assess={"skip": True})
+    >>> plan.run("out").load().guarantee.claims[0].title
+    're-identification at most 1/5 for every record'
+    """
 
     # -- in ------------------------------------------------------------------------------------------
 

@@ -25,7 +25,11 @@ from sfumato.methods.shapes import Record
 
 @dataclass(frozen=True)
 class Step:
-    """One step: its method and settings, what it works on, and where it stands in the plan."""
+    """One step: its method and settings, what it works on, and where it stands in the plan.
+
+    >>> sf.Step("optimal", {"k": 5})
+    Step(method='optimal', settings={'k': 5}, name='', of='', place=0)
+    """
 
     method: str
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -124,6 +128,9 @@ def step(method: object, **asked: Any) -> Step:
     """A method and what is asked of it: k, rows, quasi_identifiers, a name, what it works on.
 
     method: an object such as sf.LocalRecoding(), or a name with its settings among the others.
+
+    >>> sf.step(sf.OptimalRecoding(max_suppressed=0.02), k=5, name="release")
+    Step(method='optimal', settings={'max_suppressed': 0.02, 'k': 5}, name='release', of='', place=0)
     """
     labels = {label: asked.pop(label) for label in ("name", "of") if label in asked}
     if isinstance(method, str):

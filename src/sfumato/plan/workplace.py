@@ -18,7 +18,6 @@ finds the line without the result says so instead of drawing twice for one budge
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import shutil
 import stat
@@ -26,6 +25,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from sfumato._system import locks
+from sfumato._system.disk import to_disk
 from sfumato.errors import BudgetError, OutputError
 from sfumato.io.atomic import explained, owner_only
 from sfumato.release import read_key, write_key
@@ -53,9 +54,9 @@ class Workplace:
             fresh = self.folder / "fresh.key"
             fresh.unlink(missing_ok=True)
             write_key(fresh, Key.fresh())
-            _to_disk(fresh)
+            to_disk(fresh)
             os.replace(fresh, path)
-            _to_disk(self.folder)
+            to_disk(self.folder)
         return read_key(path)
 
     @property
@@ -74,9 +75,9 @@ class Workplace:
         fresh = self.folder / "fresh.key"
         fresh.unlink(missing_ok=True)
         write_key(fresh, key)
-        _to_disk(fresh)
+        to_disk(fresh)
         os.replace(fresh, self.folder / SPLIT_KEY)
-        _to_disk(self.folder)
+        to_disk(self.folder)
 
     # -- finished steps --------------------------------------------------------------------------------
 
@@ -117,9 +118,9 @@ class Workplace:
             return True
         fresh = self.steps / f"{name}.new"
         fresh.write_text(str(number), "ascii")
-        _to_disk(fresh)
+        to_disk(fresh)
         os.replace(fresh, path)
-        _to_disk(self.steps)
+        to_disk(self.steps)
         return False
 
     def give_up(self, name: str) -> None:
@@ -133,7 +134,7 @@ class Workplace:
             file.write(b"+")
             file.flush()
             os.fsync(file.fileno())
-        _to_disk(self.steps)
+        to_disk(self.steps)
 
     # -- the end ---------------------------------------------------------------------------------------
 
@@ -145,28 +146,28 @@ class Workplace:
         """A finished step becomes the release, as it is: until then it stays where it is found again."""
         mark = self.steps / f"{name}.placed"
         mark.touch()
-        _to_disk(mark)
-        _to_disk(self.steps)
+        to_disk(mark)
+        to_disk(self.steps)
         self._swap(self.steps / name)
 
     def place_file(self, path: Path) -> None:
         """A file of the workplace becomes the result: whole or not at all."""
         os.replace(path, self.target)
-        _to_disk(self.target.parent)
+        to_disk(self.target.parent)
 
     def put_in_place(self) -> None:
         """The draft becomes the release: whole or not at all."""
         for folder, _, files in os.walk(self.draft):
             for name in files:
-                _to_disk(Path(folder, name))
-            _to_disk(Path(folder))
+                to_disk(Path(folder, name))
+            to_disk(Path(folder))
         self._swap(self.draft)
 
     def _swap(self, folder: Path) -> None:
         if self.target.exists():
             os.rename(self.target, self._replaced)
         os.rename(folder, self.target)
-        _to_disk(self.target.parent)
+        to_disk(self.target.parent)
 
     def recover(self) -> None:
         """What a killed run left: the old release goes back, half-written things are removed."""
@@ -223,7 +224,7 @@ def _alone(place: Workplace) -> Iterator[None]:
             continue
         with held:
             try:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                locks.hold(held.fileno(), wait=False)
             except OSError as error:
                 if error.errno not in (errno.EAGAIN, errno.EACCES):
                     raise
@@ -236,17 +237,8 @@ def _alone(place: Workplace) -> Iterator[None]:
             except FileNotFoundError:
                 continue
             if current == os.fstat(held.fileno()).st_ino:  # not one that was removed in between
-                yield
+                try:
+                    yield
+                finally:
+                    locks.close_last(held, place.folder / "lock")
                 return
-
-
-def _to_disk(path: Path) -> None:
-    """Wait until the disk has it; some file systems cannot do that for a directory."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-            raise
-    finally:
-        os.close(descriptor)

@@ -58,7 +58,13 @@ Ints = NDArray[np.int64]
     )
 )
 class AdditiveScore(PrivateClassifier):
-    """A differentially private risk score that adds up one number per feature."""
+    """A differentially private risk score that adds up one number per feature.
+
+    >>> people = sf.samples.diabetes(600).select(["bmi", "glucose", "diabetes"])
+    >>> score = sf.AdditiveScore(epsilon=5.0, declared_rows=600).fit(people, "diabetes")
+    >>> score.guarantee_.claims[0].title
+    'differential privacy with epsilon = 5'
+    """
 
     def __init__(
         self,

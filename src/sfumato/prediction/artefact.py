@@ -84,6 +84,14 @@ def load(path: str | Path, trusted: Trust | str | Path | Sequence[str | Path] | 
     trusted: public keys, their files or trust files; a model signed by anybody else is refused. A model's
         signature bears no day, so a key counts while it is neither retired nor revoked. None accepts any
         signer, whom `model.signer` then names: the caller decides.
+
+    >>> people = sf.samples.diabetes(600).select(["bmi", "glucose", "diabetes"])
+    >>> key = sf.SigningKey.fresh()
+    >>> score = sf.PrivateLogistic(epsilon=5.0, declared_rows=600).fit(people, "diabetes")
+    >>> path = score.save("diabetes.sfm", key, name="diabetes-risk")
+    >>> model = sf.load_model("diabetes.sfm", trusted=[key.public])
+    >>> model.name, [feature.name for feature in model.features]
+    ('diabetes-risk', ['bmi', 'glucose'])
     """
     trust = None if trusted is None else Trust.of(trusted)
     path = Path(path)

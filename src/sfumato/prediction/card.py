@@ -5,7 +5,7 @@ its own, and the promise of the model then covers both:
 
 Guarantee: epsilon-DP for the rows of the test set, adding or removing one.
 Because:   all that is asked of them is, for the whole and for each of G public ways to divide them, the
-           counts of ten bins of the score by outcome. A row is in one cell of each, so the counts change by
+           counts of public bins of the score by outcome. A row is in one cell of each, so they change by
            G + 1 in L1, L rows of a person by L (G + 1); discrete Laplace noise. All figures are arithmetic on
            them.
 Assumes:   the levels of the subgroups are public; no person has more than L rows in the test set. Where the
@@ -16,7 +16,8 @@ Tested by: tests/prediction/test_card.py
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,11 +25,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.errors import ParameterError, SchemaError, listed
+from sfumato.errors import NoisyWarning, ParameterError, SchemaError, listed
 from sfumato.prediction.fit_budget import budget_for, debit
 from sfumato.prediction.inputs import Feature, FeatureError, Inputs
 from sfumato.prediction.models import ReleasedModel, plain_classes
 from sfumato.prediction.persons import require_rows_per_person
+from sfumato.prediction.score_counts import BINS, calibration, cells, counted, figures
 from sfumato.privacy import Guarantee
 from sfumato.privacy.differential import DifferentialPrivacy
 from sfumato.privacy.grants import Budget
@@ -39,7 +41,6 @@ from sfumato.schema.domains import ADVICE, grounds, search_cost, with_search
 from sfumato.table import Table
 
 Ints = NDArray[np.int64]
-BINS = 10
 _PUBLIC = "The test set of the model card is public, and shares no person with the data"
 
 
@@ -57,7 +58,7 @@ def evaluated(
     rows = JudgedRows.of(
         test, target, model.features, subgroups, private=private, max_rows_per_person=max_rows_per_person
     )
-    _require_classes(model, test, target)
+    require_classes(model, test, target)
     features = {f.name for f in model.features}
     shown = [test.schema[n] for n in (target, *subgroups)]
     found: tuple[DifferentialPrivacy, ...] = ()
@@ -69,13 +70,9 @@ def evaluated(
         found = search_cost(more, budget.unit, budget.neighbours)
     groups, outcome, codes = rows.groups, rows.outcome, rows.codes
     scores = np.array([s.probability for s in model.score(rows.features)])
-    cell = 2 * np.minimum((scores * BINS).astype(np.int64), BINS - 1) + outcome
-    sizes = [1, *groups.values()]
-    parts = [
-        np.bincount(code * 2 * BINS + cell, minlength=2 * BINS * size)
-        for code, size in zip([np.zeros_like(cell), *codes], sizes, strict=True)
-    ]
-    counts = np.concatenate(parts).astype(np.int64)
+    cell, sizes = cells(scores, outcome), [1, *groups.values()]
+    parts = [counted(cell, c, size) for c, size in zip([np.zeros_like(cell), *codes], sizes, strict=True)]
+    counts = np.concatenate(parts)
     scale = 0.0
     if epsilon is None:
         guarantee = _assuming(model.guarantee, _PUBLIC)
@@ -92,14 +89,22 @@ def evaluated(
     entry: dict[str, Any] = {
         "source": "a public test set" if epsilon is None else "a private test set, counted with noise",
         "noise_scale": scale,
-        **_figures(tables[0][0]),
-        "calibration": _calibration(tables[0][0]),
+        **figures(tables[0][0], scale),
+        "calibration": calibration(tables[0][0]),
         "subgroups": [
-            {"column": name, "level": level, **_figures(table)}
+            {"column": name, "level": level, **figures(table, scale)}
             for (name, _), found in zip(groups.items(), tables[1:], strict=True)
-            for level, table in zip(_levels(test, name), found, strict=True)
+            for level, table in zip(levels_of(test, name), found, strict=True)
         ],
     }
+    small = sum(s["too_small_to_say"] for s in entry["subgroups"])
+    if small:
+        warnings.warn(
+            f"{small} of {len(entry['subgroups'])} levels of subgroups are too small to say how it does "
+            "there; the card marks them.",
+            NoisyWarning,
+            stacklevel=2,
+        )
     return replace(model, guarantee=guarantee, card={**model.card, "evaluation": entry})
 
 
@@ -155,14 +160,14 @@ def groups_of(test: Table, target: str, subgroups: Sequence[str], *, private: bo
         raise SchemaError(
             f"the levels of the target '{target}' are not public: {column.origin}.", hint=ADVICE
         )
-    return {name: len(_levels(test, name)) for name in subgroups}
+    return {name: len(levels_of(test, name)) for name in subgroups}
 
 
 def _assuming(guarantee: Guarantee, assumption: str) -> Guarantee:
     return Guarantee(tuple(c.assuming(assumption) if c.differential else c for c in guarantee))
 
 
-def _require_classes(model: ReleasedModel, test: Table, target: str) -> None:
+def require_classes(model: ReleasedModel, test: Table, target: str) -> None:
     """The outcome that is scored must be the test set's second, or every figure would be upside down."""
     classes = model.card.get("classes")
     if classes is not None and list(classes) != plain_classes(test.schema[target].levels or ()):
@@ -182,37 +187,7 @@ def _require_unit(model: ReleasedModel, budget: Budget) -> None:
         )
 
 
-def _levels(test: Table, name: str) -> list[str]:
+def levels_of(test: Table, name: str) -> list[str]:
+    """The levels of a column as a card names them, missing last."""
     book = test.codebooks([name])[name]
     return [*(str(v) for v in book.levels.to_pylist()), *(["missing"] * book.missing)]
-
-
-def _figures(table: Ints) -> Mapping[str, Any]:
-    """Rows, rate, mean score and the area under the curve, from counts of score bins by outcome."""
-    counts = np.maximum(table, 0).astype(np.float64)
-    negative, positive = counts.sum(axis=0)
-    rows = negative + positive
-    if min(negative, positive) < 1:
-        return {"rows": float(rows), "rate": None, "mean_score": None, "auroc": None}
-    above = np.cumsum(counts[::-1, 1])[::-1] - counts[:, 1]
-    wins = float((counts[:, 0] * (above + 0.5 * counts[:, 1])).sum())
-    middle = (np.arange(BINS) + 0.5) / BINS
-    return {
-        "rows": float(rows),
-        "rate": float(positive / rows),
-        "mean_score": float(counts.sum(axis=1) @ middle / rows),
-        "auroc": wins / float(negative * positive),
-    }
-
-
-def _calibration(table: Ints) -> list[dict[str, Any]]:
-    counts = np.maximum(table, 0)
-    return [
-        {
-            "low": i / BINS,
-            "high": (i + 1) / BINS,
-            "rows": float(counts[i].sum()),
-            "rate": float(counts[i, 1] / counts[i].sum()) if counts[i].sum() else None,
-        }
-        for i in range(BINS)
-    ]

@@ -24,6 +24,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sfumato._system import permissions
 from sfumato.errors import BudgetError, DataError, ParameterError, SfumatoError, SfumatoWarning, listed
 from sfumato.io.atomic import write_text
 from sfumato.prediction.inputs import Feature, Inputs
@@ -225,9 +226,9 @@ def load_confidential(path: str | Path) -> NoisyModel:
         faults.append("a field has not the type it should have")
     if faults or model is None:
         raise DataError(f"{source.name} is not accepted: {listed(faults)}.", hint="make the file anew")
-    if mode & stat.S_IRWXO:
+    if permissions.open_to(mode, stat.S_IRWXO):
         raise DataError(f"{source.name} is open to everybody.", hint="chmod 600, and ask who has read it")
-    if mode & stat.S_IRWXG:
+    if permissions.open_to(mode, stat.S_IRWXG):
         warnings.warn(f"{source.name} can be read by others: chmod 600", SfumatoWarning, stacklevel=2)
     return model
 

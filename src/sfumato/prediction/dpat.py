@@ -148,6 +148,11 @@ class DPaT(NoisyTrees):
 
     Guarantee: none (`guarantee` says so).
     Tested by: tests/prediction/test_dpat_audit.py, where the claim is refuted.
+
+    >>> people = sf.samples.diabetes(300).select(["bmi", "glucose", "diabetes"])
+    >>> tree = sf.DPaT(epsilon_per_call=1.0, max_depth=2).fit(people, "diabetes")
+    >>> tree.guarantee.claims[0].title
+    'no guarantee (a claim of differential privacy that does not hold)'
     """
 
     tree_: GrownTree
@@ -194,6 +199,11 @@ class EDPaT(NoisyTrees):
 
     Guarantee: none (`guarantee` says so).
     Tested by: tests/prediction/test_dpat_audit.py, where the claim is refuted.
+
+    >>> people = sf.samples.diabetes(300).select(["bmi", "glucose", "diabetes"])
+    >>> trees = sf.EDPaT((0.5, 1.0, 2.0), max_depth=2).fit(people, "diabetes")
+    >>> trees.guarantee.claims[0].title
+    'no guarantee (a claim of differential privacy that does not hold)'
     """
 
     def __init__(

@@ -42,6 +42,11 @@ class AlphaEnsemble(PlainTrees):
     It promises nothing about the rows it was learnt from.
 
     Fitted: `trees_`, those that are kept, each with its alpha.
+
+    >>> people = sf.samples.diabetes(300).select(["bmi", "glucose", "diabetes"])
+    >>> model = sf.AlphaEnsemble((0.5, 1.0, 2.0), max_depth=2).fit(people, "diabetes")
+    >>> model.predict_proba(people).shape
+    (300, 2)
     """
 
     _title = "Alpha-trees"

@@ -60,7 +60,13 @@ EXPECTED_SLOPE = 2.0  # a mean of shrunk trees is too shy
     )
 )
 class AlphaForest(PrivateClassifier):
-    """A differentially private forest of alpha-impurity trees."""
+    """A differentially private forest of alpha-impurity trees.
+
+    >>> people = sf.samples.diabetes(600).select(["bmi", "glucose", "diabetes"])
+    >>> score = sf.AlphaForest(epsilon=5.0, trees=5, depth=2, declared_rows=600).fit(people, "diabetes")
+    >>> score.guarantee_.claims[0].title
+    'differential privacy with epsilon = 5'
+    """
 
     def __init__(
         self,

@@ -12,7 +12,8 @@ Because:   what is asked of the data, one after another, for shares of epsilon t
                most 2^10 whole steps, L rows by L 2^10;
            (3) the coefficients, by noise in the objective, and (4) their rounding: objective.py has the
                proof;
-           (5) if asked, residuals by group: group_calibration.py; (6) if asked, curvature: uncertainty.py.
+           (5) if asked, residuals by group: group_calibration.py; (6) if asked, curvature: uncertainty.py;
+           (7) if asked, histograms of the features: population.py.
            What each asks depends on answers before it and on what is public; the rest is arithmetic on
            answers.
 Assumes:   bounds, levels, outcomes and settings are public; no person has more than L rows. Rows with an
@@ -26,12 +27,13 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from sfumato.errors import ParameterError, SfumatoWarning, listed
+from sfumato.errors import NoisyWarning, ParameterError, listed
 from sfumato.methods.declaration import Declaration, Does, Need, declares
 from sfumato.methods.parameters import Parameter
 from sfumato.methods.shapes import Flag, ListOf, Text
@@ -43,6 +45,7 @@ from sfumato.prediction.grid import Axis, Codes
 from sfumato.prediction.group_calibration import shifts, table_of
 from sfumato.prediction.models import LogisticModel, ReleasedModel, name_for
 from sfumato.prediction.objective import Perturbation, published
+from sfumato.prediction.population import counted
 from sfumato.prediction.rule import LogisticPlan, certain, logistic_plan
 from sfumato.prediction.shrinkage import monotone_weights
 from sfumato.prediction.uncertainty import bought
@@ -55,7 +58,7 @@ from sfumato.schema import Schema
 # Of epsilon: each where it is asked for; the coefficients get the rest.
 OUTCOMES, ROUNDING = Fraction(1, 40), Fraction(1, 500)
 AGAIN, CENTRES = Fraction(1, 20), Fraction(1, 10)  # where rows are few
-GROUPS, INTERVALS = Fraction(1, 10), Fraction(1, 10)
+GROUPS, INTERVALS, POPULATION = Fraction(1, 10), Fraction(1, 10), Fraction(1, 20)
 _CENTRE_STEPS = 2**10  # in which x is summed
 
 
@@ -72,7 +75,15 @@ _CENTRE_STEPS = 2**10  # in which x is summed
     )
 )
 class PrivateLogistic(PrivateClassifier):
-    """A differentially private logistic regression, pure epsilon."""
+    """A differentially private logistic regression, pure epsilon.
+
+    >>> people = sf.samples.diabetes(600).drop(["id"])
+    >>> score = sf.PrivateLogistic(epsilon=5.0, declared_rows=600).fit(people, "diabetes")
+    >>> score.predict_proba(people).shape
+    (600, 2)
+    >>> score.guarantee_.claims[0].title
+    'differential privacy with epsilon = 5'
+    """
 
     def __init__(
         self,
@@ -94,6 +105,12 @@ class PrivateLogistic(PrivateClassifier):
         intervals: Annotated[
             bool, Parameter(Flag("Let scores say how far noise may have moved them; a tenth of epsilon."))
         ] = False,
+        population: Annotated[
+            bool,
+            Parameter(
+                Flag("Keep noisy histograms of who it was fitted on, for drift; a twentieth of epsilon.")
+            ),
+        ] = False,
         classes: Annotated[Sequence[Any], declared.CLASSES] = (0, 1),
         monotone: Annotated[Mapping[str, str] | None, declared.MONOTONE] = None,
         max_rows_per_person: Annotated[int, declared.MAX_ROWS_PER_PERSON] = 1,
@@ -105,6 +122,7 @@ class PrivateLogistic(PrivateClassifier):
         self.shape = shape
         self.groups = groups
         self.intervals = intervals
+        self.population = population
         self.classes = classes
         self.monotone = monotone
         self.max_rows_per_person = max_rows_per_person
@@ -123,6 +141,8 @@ class PrivateLogistic(PrivateClassifier):
             faults.append("groups are named once each")
         if not isinstance(self.intervals, bool):
             faults.append("intervals is true or false")
+        if not isinstance(self.population, bool):
+            faults.append("population is true or false")
         return faults
 
     def _plan(self, training: Training, rows: float) -> LogisticPlan:
@@ -131,7 +151,7 @@ class PrivateLogistic(PrivateClassifier):
             wide.linear, wide.one_hot_features, float(self.epsilon), rows, self.max_rows_per_person
         )
         self._weigh(plan.hopeless, rows)
-        return plan if self.shape is None else LogisticPlan(FeatureShape(self.shape), plan.evidence)
+        return plan if self.shape is None else replace(plan, shape=FeatureShape(self.shape))
 
     def _plan_before(self, training: Training) -> None:
         axes = {a.book.name: a for a in training.grid.axes}
@@ -159,10 +179,10 @@ class PrivateLogistic(PrivateClassifier):
         centres = _centres(training, rows, most, purse) if few else {}
         basis = Basis.of(axes, plan.shape, centres)
         rest = 1 - OUTCOMES - ROUNDING - few * AGAIN - bool(centres) * CENTRES
-        rest -= bool(self.groups) * GROUPS + self.intervals * INTERVALS
+        rest -= bool(self.groups) * GROUPS + self.intervals * INTERVALS + self.population * POPULATION
         grants = purse.share(rest, "coefficients"), purse.share(ROUNDING, "rounding of coefficients")
         law = Perturbation(
-            basis.width, basis.linear, basis.one_hot_features, grants[0].loss, rows, most, plan.ridge
+            basis.width, basis.linear, basis.one_hot_features, grants[0].loss, rows, most, plan.sharpness
         )
         found = published(basis, training.codes, training.outcome, offset, law, grants)
         self._base = offset + float(found.coefficients[0])
@@ -176,9 +196,13 @@ class PrivateLogistic(PrivateClassifier):
             scores = self._log_odds(training.codes)
             covariance = bought(basis, training.codes, scores, law, found, grant)
         self.plan_ = plan
+        features = tuple(a.feature(a.bins) for a in axes)
+        if self.population:
+            grant = purse.share(POPULATION, "who it was fitted on")
+            card["population"] = counted(features, training.codes, most, grant)
         return LogisticModel(
             name=name_for(training.target), target=training.target, guarantee=guarantee, card=card,
-            features=tuple(a.feature(a.bins) for a in axes), base=self._base,
+            features=features, base=self._base,
             weights=tuple(tuple(float(v) for v in w) for w in self._weights),
             coordinates=tuple(tuple(map(tuple, t.tolist())) for t in basis.tables) if self.intervals else
             (), covariance=tuple(map(tuple, covariance.tolist())),
@@ -212,7 +236,7 @@ class PrivateLogistic(PrivateClassifier):
         if small:
             warnings.warn(
                 f"groups too small to say whether the score holds there, by noised counts: {listed(small)}.",
-                SfumatoWarning,
+                NoisyWarning,
                 stacklevel=2,
             )
         return table_of(self.groups, sizes, found)
@@ -289,6 +313,6 @@ class _Outcomes(NamedTuple):
         if self.counts.min() < 2 * self.sigma:
             warnings.warn(
                 "one of the two outcomes hardly occurs, by noised counts: scores say little but the rate.",
-                SfumatoWarning,
+                NoisyWarning,
                 stacklevel=2,
             )

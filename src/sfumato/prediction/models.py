@@ -13,9 +13,12 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from statistics import NormalDist
 from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
 from sfumato.prediction.inputs import Fault, Feature, FeatureError, Inputs
@@ -49,6 +52,12 @@ def probability(log_odds: float) -> float:
     """The probability of some log-odds."""
     z = min(max(log_odds, -_FARTHEST), _FARTHEST)
     return 1 / (1 + math.exp(-z)) if z >= 0 else math.exp(z) / (1 + math.exp(z))
+
+
+@lru_cache(64)
+def _deviations(level: float) -> float:
+    """How many standard deviations an interval of this level reaches."""
+    return NormalDist().inv_cdf((1 + level) / 2)
 
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")  # what a service can answer under
@@ -191,33 +200,46 @@ class LogisticModel(AdditiveModel):
     def interval(self, row: Mapping[str, object], level: float = 0.9) -> tuple[float, float]:
         """The probabilities between which the fit without noise would have been, with this confidence."""
         codes = self.inputs.codes(row, [])
-        middle, reach = self.log_odds(codes), NormalDist().inv_cdf((1 + level) / 2) * self.spread(codes)
+        middle, reach = self.log_odds(codes), _deviations(level) * self.spread(codes)
         return probability(middle - reach), probability(middle + reach)
+
+    def contribution_intervals(
+        self, row: Mapping[str, object], level: float = 0.9
+    ) -> list[tuple[float, float]]:
+        """The same of what each feature adds, in log-odds, in the order of the features."""
+        codes, times = self.inputs.codes(row, []), _deviations(level)
+        parts = (c for _, c in self.contributions(codes).contributions)
+        return [(c - times * s, c + times * s) for c, s in zip(parts, self.spreads(codes), strict=True)]
 
     def spread(self, codes: Sequence[int]) -> float:
         """The standard deviation that noise gave the log-odds of a row."""
-        parts = self._parts(codes)
-        return self._deviation([1.0, *(v for part in parts for v in part)], 0)
+        base, tables = self._roots
+        total = base.copy()
+        for table, code in zip(tables, codes, strict=True):
+            total += table[code]
+        return math.sqrt(float(total @ total))
 
     def spreads(self, codes: Sequence[int]) -> list[float]:
         """The same of each feature's part."""
-        found, start = [], 1
-        for part in self._parts(codes):
-            found.append(self._deviation(part, start))
-            start += len(part)
-        return found
+        _, tables = self._roots
+        return [math.sqrt(float(t[c] @ t[c])) for t, c in zip(tables, codes, strict=True)]
 
-    def _parts(self, codes: Sequence[int]) -> list[tuple[float, ...]]:
+    @cached_property
+    def _roots(self) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
+        """Coordinates times a root of the covariance, of the intercept and of each code: x'Cx = |x'R|^2."""
         if not self.covariance:
             raise ParameterError(
                 "this model has no intervals.", hint="fit it with intervals: they take a tenth of epsilon"
             )
-        return [table[code] for table, code in zip(self.coordinates, codes, strict=True)]
-
-    def _deviation(self, values: Sequence[float], start: int) -> float:
-        used = [(i, v) for i, v in enumerate(values, start) if v]
-        total = math.fsum(v * w * self.covariance[i][j] for i, v in used for j, w in used)
-        return math.sqrt(max(total, 0.0))
+        whole = np.array(self.covariance)
+        values, vectors = np.linalg.eigh((whole + whole.T) / 2)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        found, start = [], 1
+        for table in self.coordinates:
+            width = len(table[0])
+            found.append(np.array(table).reshape(len(table), width) @ root[start : start + width])
+            start += width
+        return root[0], found
 
     def parameters(self) -> dict[str, Any]:
         """Base, weights, and what intervals rest on."""

@@ -8,16 +8,17 @@ o, gamma and the law of V public,
 
     theta(V) = argmin  sum_i l(o + x_i'theta, y_i)  +  gamma/2 |theta|^2  +  V'theta          (1)
 
-l the log-loss. (1) is strictly convex with a unique minimum, where its gradient is zero:
+l the loss of loss.py of sharpness m, with slope G and curvature G' at s = (o + x'theta)(1 - 2y), what speaks
+against what was observed. (1) is strictly convex with a unique minimum, where its gradient is zero:
 
-    V = -sum_i (p_i - y_i) x_i - gamma theta,   p_i = 1/(1 + exp(-o - x_i'theta))              (2)
+    V = -sum_i (1 - 2 y_i) G(s_i) x_i - gamma theta                                            (2)
 
-so V -> theta is one-to-one and onto R^d, and smooth both ways. The density of theta is that of V at (2) times
-|det dV/dtheta| = det(H + gamma I), H = sum p_i (1 - p_i) x_i x_i'.
+so V -> theta is one-to-one and onto R^d, and both ways it has continuous derivatives, as G has. The density
+of theta is that of V at (2) times |det dV/dtheta| = det(H + gamma I), H = sum G'(s_i) x_i x_i'.
 
-One row more, at any theta; u = |p - y| of that row, in (0, 1).
-(a) V changes by (p - y) x: by at most u in each coordinate that is not one-hot; in L1 by at most u F_b over
-    the one-hot ones, of which F_b are not zero.
+One row more, at any theta; u = G(s) of that row, in (0, 1).
+(a) V changes by u x or -u x: by at most u in each coordinate that is not one-hot; in L1 by at most u F_b
+    over the one-hot ones, of which F_b are not zero.
 (b) V = Z + U, where Z is on the lattice h Z^d with P(Z) proportional to exp(-max |Z_l| / b - sum |Z_b| / c)
     (`cube_and_laplace`), and U is uniform on the cell [-h/2, h/2)^d, so V has a density: P(Z) / h^d on the
     cell of Z. This is no approximation: V is continuous, and what it lacks of the smooth law is charged in
@@ -25,12 +26,12 @@ One row more, at any theta; u = |p - y| of that row, in (0, 1).
 (c) If V changes by s, its Z changes by at most |s_j| + h in a coordinate with s_j != 0, and not at all
     where s_j = 0. So by (a) the density changes by a factor of at most exp((u + h)/b + F_b (u + h)/c).
     With b and c such that (1 + h)/b + F_b (1 + h)/c <= e this is at most exp(e (u + h)/(1 + h)).
-(d) With the row, det(H + gamma I) is multiplied by 1 + u(1 - u) x'(H + gamma I)^-1 x: p(1 - p) = u(1 - u).
-    As H is not negative this is between 1 and 1 + u(1 - u) B / gamma <= exp(e u(1 - u)/(1 + h)) for
-    gamma >= B (1 + h)/e.
-(e) The density of theta with the row over that without: at most exp of e (u + h + u(1 - u))/(1 + h), and
-    u + u(1 - u) = 1 - (1 - u)^2 <= 1. Without over with: (c) alone, as the factor of (d) is not below 1.
-    Both are at most exp(e). It is reached as u goes to 1, so all of e goes into the noise.
+(d) With the row, det(H + gamma I) is multiplied by 1 + G'(s) x'(H + gamma I)^-1 x. As H is not negative
+    this is between 1 and 1 + G'(s) B / gamma, and G'(s) <= m (1 - u) by (b) of loss.py. So it is at most
+    exp(e (1 - u)/(1 + h)) for gamma >= m B (1 + h)/e.
+(e) The density of theta with the row over that without: at most exp of e (u + h + 1 - u)/(1 + h) = e.
+    Without over with: (c) alone, as the factor of (d) is not below 1. Both are at most exp(e): what the
+    slope leaves of e the curvature takes, and all of e goes into the noise.
 (f) L rows more: b, c and gamma for e/L. Each row then costs at most e/L by (e), with any rows before it.
 
 The machine's. It has Z, not U, finds a theta-hat that is near theta(Z + U), and publishes
@@ -52,6 +53,7 @@ Assumes:   that o, the basis, tau and the share of the cube are public or were p
            person has more than L rows; that exp of the machine is right to 8 units in the last place.
 Tested by: tests/prediction/test_objective.py: (a), (c), (d) and (e) on random, empty and one-row tables
            with x in the corners, and that half of gamma is caught; (g), (h);
+           tests/prediction/test_loss.py;
            tests/prediction/test_logistic_audit.py.
 """
 
@@ -66,6 +68,7 @@ from numpy.typing import NDArray
 
 from sfumato.prediction.basis import Basis
 from sfumato.prediction.grid import Codes
+from sfumato.prediction.loss import SteepLoss
 from sfumato.prediction.solver import LogisticObjective, minimize
 from sfumato.privacy.grants import Grant
 from sfumato.privacy.lattice import cube_and_laplace
@@ -84,7 +87,7 @@ class Perturbation:
     """The public numbers of the mechanism, from public numbers alone.
 
     width, linear, one_hot: d, d_l, F_b. most: L. epsilon: e, of the noise in the objective. rows: as
-    declared or noised; it sets tau and nothing else. ridge: how many times the least gamma that (d) allows.
+    declared or noised; it sets tau and nothing else. sharpness: m, of the loss.
     """
 
     width: int
@@ -93,14 +96,19 @@ class Perturbation:
     epsilon: Fraction
     rows: float
     most: int = 1
-    ridge: int = 1
+    sharpness: int = 1
 
     @property
     def gamma(self) -> float:
-        """B L (1 + h)/e or a multiple of it, rounded up: (d) and (f)."""
-        wanted = self.ridge * (self.linear + self.one_hot) * self.most * (1 + CELL) / self.epsilon
+        """m B L (1 + h)/e, rounded up: (d) and (f)."""
+        wanted = self.sharpness * (self.linear + self.one_hot) * self.most * (1 + CELL) / self.epsilon
         found = float(wanted)
         return found if Fraction(found) >= wanted else math.nextafter(found, math.inf)
+
+    @property
+    def loss(self) -> SteepLoss:
+        """l of (1)."""
+        return SteepLoss(self.sharpness)
 
     @property
     def share(self) -> Fraction:
@@ -148,7 +156,7 @@ def published(
     noise[~hot], noise[hot] = cube.values, other.values
     cell = float(CELL)
     problem = LogisticObjective(
-        basis, codes, outcome, offset, law.gamma, np.array([Fraction(int(z)) * CELL for z in noise])
+        basis, codes, outcome, offset, law.gamma, np.array([Fraction(int(z)) * CELL for z in noise]), law.loss
     )
     found = minimize(problem, law.tolerance)
     steps = np.array([_on_grid(theta) for theta in found], dtype=np.int64)

@@ -10,13 +10,15 @@ import math
 import warnings
 from dataclasses import dataclass
 
-from sfumato.errors import ParameterError, SfumatoWarning
+from sfumato.errors import NoisyWarning, ParameterError
 from sfumato.prediction.basis import FeatureShape
 
 _FINE = 400.0  # rows times epsilon for each feature, from which sixteen bins serve better than eight
 _HOPELESS = 20.0  # evidence below which scores are hardly better than a coin
-_FOLDED, _WAVES = 400.0, 2000.0  # rows times epsilon for each coordinate, from which more shapes serve better
-_FAINT = 5.0  # rows times epsilon for each coordinate below which a regression is hardly better than a coin
+_FOLDED, _WAVES = 400.0, 1500.0  # rows times epsilon for each coordinate, from which more shapes serve better
+# Rows times epsilon for each coordinate, and for it and the root of all of them (so small errors add up
+# to a score), below which a regression is hardly better than a coin.
+_FAINT, _FAINT_SUM = 5.0, 0.5
 _ROWS_PER_NOISE = 5 / 6  # of a leaf, for each feature
 _BARREN = 50.0  # evidence below which a forest has nothing to say
 
@@ -46,19 +48,20 @@ def additive_plan(features: int, epsilon: float, rows: float, max_rows: int = 1)
 
 @dataclass(frozen=True)
 class LogisticPlan:
-    """What is made of ordered features. evidence: rows times epsilon for each coordinate."""
+    """What is made of ordered features. evidence: rows times epsilon for each of so many coordinates."""
 
     shape: FeatureShape
     evidence: float
+    coordinates: int
 
     @property
     def hopeless(self) -> bool:
         """Whether scores would hardly be better than a coin."""
-        return self.evidence < _FAINT
+        return self.evidence < max(_FAINT, _FAINT_SUM * math.sqrt(self.coordinates))
 
     @property
-    def ridge(self) -> int:
-        """How many times the least ridge: where noise is strong, twice as much loses less than it saves."""
+    def sharpness(self) -> int:
+        """Of the loss (loss.py): where noise is strong, twice the ridge loses less than curvature saves."""
         return 2 if self.shape is FeatureShape.CENTRED else 1
 
 
@@ -73,7 +76,7 @@ def logistic_plan(linear: int, one_hot: int, epsilon: float, rows: float, max_ro
         if wide < _WAVES
         else FeatureShape.WAVES
     )
-    return LogisticPlan(shape, worth / (linear + one_hot))
+    return LogisticPlan(shape, worth / (linear + one_hot), linear + one_hot)
 
 
 def certain(rows: float, sigma: float) -> float:
@@ -101,7 +104,7 @@ def warn(rows: float, epsilon: float) -> None:
     warnings.warn(
         f"{_useless(counted, epsilon)} The epsilon is spent and the model was made; with declared_rows this "
         "is said before.",
-        SfumatoWarning,
+        NoisyWarning,
         stacklevel=2,
     )
 

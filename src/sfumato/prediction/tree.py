@@ -70,6 +70,13 @@ class AlphaTree(PlainTrees):
 
     `fit(X, y)` takes arrays, data frames and tables; with a frame or table y may name its target column.
     Fitted: `tree_` (nodes in order), `variables_`, `classes_`; `predict_proba`, `predict`, `score`.
+
+    >>> people = sf.samples.diabetes(300).select(["bmi", "glucose", "diabetes"])
+    >>> tree = sf.AlphaTree(max_depth=1).fit(people, "diabetes")
+    >>> print(tree.text())
+    all rows: 36.0% diabetes of 300 rows
+    ├─ bmi ≤ 32.5: 26.1% diabetes of 226 rows
+    └─ bmi > 32.5: 66.2% diabetes of 74 rows
     """
 
     _title = "An alpha-tree"

@@ -6,12 +6,12 @@ a draw that fails has been paid for, and no grant pays twice: not after a copy, 
 
 from __future__ import annotations
 
-import os
 import threading
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn, final
 
+from sfumato._system import processes
 from sfumato.errors import BudgetError, ParameterError
 from sfumato.privacy.account import UNACCOUNTED, Account
 from sfumato.privacy.base import ONE_ID, ROW, Neighbours, Unit
@@ -33,6 +33,13 @@ class Budget:
         (epsilon, delta) by basic composition; with rho, approximate zCDP, and it is not the delta at which
         rho is turned into epsilon: that one is chosen when the claim is made.
     unit, neighbours: what the amounts are about; all grants of a ledger share them.
+
+    >>> sf.Budget(epsilon=1.0, delta=1e-9).epsilon
+    1.0
+    >>> sf.Budget(epsilon=1.0, rho=0.5)
+    Traceback (most recent call last):
+        ...
+    sfumato.errors.ParameterError: a budget is in epsilon or in rho, one of them...
     """
 
     epsilon: float | None = None
@@ -129,7 +136,7 @@ def _forget() -> None:
     _live.clear()
 
 
-os.register_at_fork(after_in_child=_forget)
+processes.after_fork(_forget)
 _MINT = object()
 
 

@@ -38,7 +38,14 @@ KINDS: dict[str, type[Claim]] = {
 
 @dataclass(frozen=True)
 class Guarantee:
-    """The claims of one release, in order."""
+    """The claims of one release, in order.
+
+    >>> people = sf.samples.members(200).select(["sex", "region"])
+    >>> monday = sf.synthesize(people, sf.MarginalBootstrap(epsilon=1.0), rows=50).guarantee
+    >>> friday = sf.synthesize(people, sf.MarginalBootstrap(epsilon=2.0), rows=50).guarantee
+    >>> monday.compose(friday).claims[0].title
+    'differential privacy with epsilon = 3'
+    """
 
     claims: tuple[Claim, ...] = ()
 

@@ -39,6 +39,13 @@ def sign_claim(claim: Claim, key: SigningKey, name: str, *, on: date | None = No
     """A guest's claim, signed by who stands behind its words; one of ours is not signed by anybody.
 
     name: who signs, as readers will see it. on: the day; by default today.
+
+    >>> from sfumato.privacy.foreign import ForeignClaim
+    >>> words = ("tidy to 5", "Every number is a multiple of 5.", "Nothing else.")
+    >>> claim = ForeignClaim("Tidy", "rounding", words)
+    >>> signed = sf.sign_claim(claim, sf.SigningKey.fresh(), "Rounding Ltd.")
+    >>> signed.title
+    'not ours (rounding): tidy to 5'
     """
     (own,) = Guarantee.of(claim).claims
     if not isinstance(own, ForeignClaim):

@@ -13,12 +13,15 @@ class HiddenCells(GroupSize):
 
     k: smaller counts are sensitive.  layout: the tables, as in 'area>county,age;area,sex'.
     summed: the column that is summed in each cell, or empty.  contributors: hidden from those, too, who are
-    alone in a cell.
+    alone in a cell.  weight: the column of weights, where counts are weighted, or empty.
+    homogeneous: a column of which no group is known to be in one category, or empty.
     """
 
     layout: str
     summed: str = ""
     contributors: bool = True
+    weight: str = ""
+    homogeneous: str = ""
 
     def _faults(self) -> list[str]:
         faults = super()._faults() + ([] if self.k >= 2 else ["k must be at least 2"])
@@ -34,11 +37,18 @@ class HiddenCells(GroupSize):
 
     def promise(self) -> str:
         """What is promised, and against whom."""
+        if self.weight:
+            return (
+                f"The weighted count of every cell with 1 to {self.k - 1} people cannot be told to within a "
+                f"fifth from all these tables by {names(self.columns)} together."
+            )
         own = (
             " Nor can somebody who is alone in one withheld cell, and takes that off, find another exactly."
             if self.contributors
             else ""
         )
+        if self.homogeneous:
+            own += f" Of no group does it follow that everybody in it has the same {self.homogeneous!r}."
         return (
             f"Of every cell with 1 to {self.k - 1} rows, a reader of all these tables by "
             f"{names(self.columns)} together, who uses every total and every relation among them, is left "
@@ -52,6 +62,6 @@ class HiddenCells(GroupSize):
         return (
             "It is no promise against tables of the same people that are published elsewhere or later and "
             "were not protected together with these, nor against several contributors who pool what they "
-            "know, nor against those who know how the search for cells to withhold went. That a cell is empty"
-            " is published."
+            "know, nor against those who know how the search for cells to withhold went."
+            + ("" if self.homogeneous else " That a cell is empty is published.")
         )

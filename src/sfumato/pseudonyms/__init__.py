@@ -109,6 +109,15 @@ def pseudonymize(
 
     The table is read once at the call, for its fingerprint and to list all faults before anything is
     written; rows are transformed batch by batch when the release is read or saved.
+
+    >>> import pyarrow as pa
+    >>> roles = sf.Schema((sf.Column("patient", "nominal", "person"), sf.Column("days", "numeric")))
+    >>> stays = sf.scan(pa.table({"patient": ["A1", "A1", "B2"], "days": [3, 5, 2]}), roles)
+    >>> release = sf.pseudonymize(stays)
+    >>> "A1" in release.data.to_arrow()["patient"].to_pylist()
+    False
+    >>> sorted(release.counts("patient").n.tolist())
+    [1, 2]
     """
     if isinstance(table, Database):
         _only_of_tables(columns=columns, person=person, domain=domain or None)

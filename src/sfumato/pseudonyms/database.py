@@ -38,6 +38,7 @@ from sfumato.sources import BatchSource
 from sfumato.table import Table
 
 GRAINS = ("week", "month")
+_MOST_HELD = 4_000_000  # keys whose pseudonyms are held: some 50 bytes each
 
 
 @dataclass(frozen=True)
@@ -164,13 +165,13 @@ def linked_release(
     own = Key.fresh()
     secret = order_key if order_key is not None else key if key.seeded else own
     rows, prints = looked_over(database, recipe, own)
-    tables, days = {}, person_days(database, recipe, key)
+    tables, days, known = {}, person_days(database, recipe, key), HeldPseudonyms(database, recipe, key)
     for name, table in database.tables.items():
         if name in database.apart:
             tables[name] = table
             continue
         order = secret.derive("pseudonyms", "order", name) if shuffle else None
-        tables[name] = transformed(database, name, recipe, key, days, rows[name], order)
+        tables[name] = transformed(database, name, recipe, known, days, rows[name], order)
     record = InternalRecord(
         key=own,
         keys={KEY_NAME: key},
@@ -229,8 +230,8 @@ def linked_schema(schema: Schema, recipe: PseudonymRecipe, linked: LinkedRecipe)
 
 
 def transformed(
-    database: Database, name: str, recipe: LinkedRecipe, key: Key, days: NDArray[np.int64], rows: int,
-    order: Key | None,
+    database: Database, name: str, recipe: LinkedRecipe, known: HeldPseudonyms, days: NDArray[np.int64],
+    rows: int, order: Key | None,
 ) -> Table:  # fmt: skip
     """A table with pseudonyms and moved dates, made batch by batch when it is read."""
     table, own, people = database.tables[name], recipe.tables[name], database.people
@@ -241,7 +242,7 @@ def transformed(
         def done() -> Iterator[pa.RecordBatch]:
             for batch, numbers in people.batches(name, list(names)):
                 arrays = [
-                    _cell(table.schema[n], batch.column(i), n, own, recipe, key, days, numbers)
+                    _cell(table.schema[n], batch.column(i), n, own, recipe, known, days, numbers)
                     for i, n in enumerate(names)
                 ]
                 yield pa.RecordBatch.from_arrays(arrays, schema=pa.schema([arrow.field(n) for n in names]))
@@ -263,15 +264,44 @@ def person_days(database: Database, recipe: LinkedRecipe, key: Key) -> NDArray[n
     return np.asarray(drawn.to_numpy(zero_copy_only=False), np.int64)
 
 
+class HeldPseudonyms:
+    """The pseudonyms of all keys that others point to, made once however often an id occurs.
+
+    Ids that are in no such key, and those of very many keys, are made where they stand.
+    """
+
+    def __init__(self, database: Database, recipe: LinkedRecipe, key: Key) -> None:
+        self.key = key
+        people = database.people
+        places = {name: recipe.domains.get(f"{name}.{database.keys.get(name)}") for name in people.keys}
+        self._ids = {domain: people.keys[name][0] for name, domain in places.items() if domain}
+        if people.ids is not None:
+            self._ids[""] = people.ids
+        self._ids = {domain: ids for domain, ids in self._ids.items() if len(ids) <= _MOST_HELD}
+        self._made: dict[str, pa.Array] = {}
+
+    def of(self, ids: pa.Array, domain: str) -> pa.Array:
+        """The pseudonym of each id, missing for missing."""
+        held = self._ids.get(domain)
+        if held is None or held.type != ids.type:
+            return pseudonyms(ids, self.key, domain=domain)
+        at = pc.index_in(ids, value_set=held, skip_nulls=True)
+        if at.null_count != ids.null_count:
+            return pseudonyms(ids, self.key, domain=domain)
+        if domain not in self._made:
+            self._made[domain] = pseudonyms(held, self.key, domain=domain)
+        return self._made[domain].take(at)
+
+
 def _cell(
     column: Column, array: pa.Array, name: str, own: PseudonymRecipe, recipe: LinkedRecipe,
-    key: Key, days: NDArray[np.int64], numbers: NDArray[np.int32],
+    known: HeldPseudonyms, days: NDArray[np.int64], numbers: NDArray[np.int32],
 ) -> pa.Array:  # fmt: skip
     if name in own.replaced:
         if recipe.integers and column.type == "integer":
-            return number_pseudonyms(array, key, recipe.integers, domain=own.domains[name])
+            return number_pseudonyms(array, known.key, recipe.integers, domain=own.domains[name])
         ids = key_ids(column, array) if column.type != "text" else person_ids(column, array)
-        return pseudonyms(ids, key, domain=own.domains[name])
+        return known.of(ids, own.domains[name])
     if name in own.shifted:
         moved = move(array, pa.array(days[numbers])) if recipe.max_days else array
         return cut(moved, recipe.grain) if recipe.grain else moved

@@ -38,7 +38,13 @@ _KEEP_TEXT = "elsewhere it is said once for the release: keep_text of [prepare],
 )
 @dataclass(frozen=True)
 class Pseudonymize:
-    """What `sf.pseudonymize` does, as a method."""
+    """What `sf.pseudonymize` does, as a method.
+
+    >>> people = sf.samples.members(50).select(["id", "sex"])
+    >>> release = sf.Pseudonymize(columns=("id",)).release(people)
+    >>> release.guarantee.claims[0].title
+    'pseudonymous'
+    """
 
     columns: Annotated[
         tuple[str, ...] | None,

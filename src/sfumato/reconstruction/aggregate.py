@@ -62,6 +62,10 @@ class Aggregates:
         mean: of the people of the group.  sum: over them.  count: how many have the property (a column of
         0 and 1).  mean_log: the mean of the natural logs; what is reconstructed is then the log. (The log of
         a mean is another number, and no statistic of a linear model for logs.)
+
+    >>> people = sf.samples.members(100)
+    >>> sf.Aggregates.compute(people, by="region", values="cost")
+    Aggregates(mean of cost; 4 groups by region)
     """
 
     values: tuple[str, ...]

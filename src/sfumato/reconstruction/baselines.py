@@ -33,6 +33,12 @@ class MoorePenrose:
     """MP: y = A^+ s. Every person gets the mean of the group; nothing else about them is used.
 
     partial: groups may be missing among the aggregates or among the people.
+
+    >>> people = sf.samples.members(200).select(["region", "age", "cost"])
+    >>> published = sf.Aggregates.compute(people, by="region", values="cost")
+    >>> estimate = sf.MoorePenrose().fit(people.drop(["cost"]), published).reconstruct().numbers()[:, 0]
+    >>> len(set(estimate.round(6).tolist()))
+    4
     """
 
     partial: bool = False
@@ -58,6 +64,12 @@ class EcologicalRegression:
     weighted: groups count by their size; alike by default, as printed.
     columns: of the individuals, for X; by default all that say something about a person.
     missing: what to do with missing numbers: "indicator", "em" or "refuse".
+
+    >>> people = sf.samples.members(200).select(["region", "age", "cost"])
+    >>> published = sf.Aggregates.compute(people, by="region", values="cost")
+    >>> line = sf.EcologicalRegression(correction=True, columns=["age"])
+    >>> line.fit(people.drop(["cost"]), published).reconstruct().numbers().shape
+    (200, 1)
     """
 
     correction: bool = False

@@ -99,6 +99,12 @@ class CUDIA:
     correction: add A^+ (s - A y), so that the result meets the aggregates; the print has cluster centres
     alone. columns: of the individuals; by default all that say something about a person. seed: for the
     start and the draws; None draws another each time.
+
+    >>> people = sf.samples.members(200).select(["region", "age", "cost"])
+    >>> published = sf.Aggregates.compute(people, by="region", values="cost")
+    >>> result = sf.CUDIA(clusters=2, seed=1).fit(people.drop(["cost"]), published).reconstruct()
+    >>> result.data.columns
+    ('region', 'age', 'cost')
     """
 
     clusters: int = 3

@@ -20,7 +20,7 @@ from sfumato.io.spark import is_spark, write_parts
 from sfumato.reconstruction.design import ReconstructionRule
 from sfumato.reconstruction.groups import Grouping, Place
 from sfumato.reconstruction.moments import Filler, Moments
-from sfumato.reconstruction.uncertainty import Noise, Uncertainty, uncertainty
+from sfumato.reconstruction.uncertainty import Calibration, Noise, Uncertainty, uncertainty
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.sources import BatchSource, DataLike, EngineSource, engine_fault
 from sfumato.table import Table
@@ -127,6 +127,7 @@ class FittedReconstruction:
     trace: the objective after each iteration, the start first; empty for methods without iterations.
     chosen: rank, sharing, iterations and the like.  residual: of contradicting levels, 0 if they agree.
     foretold: fits again without some groups at a time; asked only where intervals are.
+    calibration: what people whose values are known say; None where there are none.
     """
 
     method: str
@@ -138,6 +139,7 @@ class FittedReconstruction:
     moments: Moments | None = field(default=None, repr=False)
     foretold: Callable[[], tuple[Real, Real]] | None = field(default=None, repr=False)
     corrected: bool = True
+    calibration: Calibration | None = field(default=None, repr=False)
 
     @cached_property
     def rests(self) -> tuple[Real, Real] | None:
@@ -182,13 +184,17 @@ class FittedReconstruction:
             )
         return _written_back(people, rule, names)
 
-    def uncertainty(self, noise: Noise = "constant") -> Uncertainty:
+    def uncertainty(self, noise: Noise | None = None) -> Uncertainty:
         """How far reconstructed values may be off, and how much the aggregates pinned down.
 
         noise: "constant" (whatever held-out groups miss is put down to persons: wide), "components" (persons
-        and groups told apart: narrower, and right only if the slopes are), or a standard deviation.
+        and groups told apart: narrower, and right only if the slopes are), "known" (from people whose values
+        are known), or a standard deviation. By default "known" where there are such people, else "constant".
         """
-        return uncertainty(self.grouping, self.rule, lambda: self.rests, self.corrected, noise)
+        chosen = noise if noise is not None else "constant" if self.calibration is None else "known"
+        return uncertainty(
+            self.grouping, self.rule, lambda: self.rests, self.corrected, chosen, self.calibration
+        )
 
 
 def _with_ends(names: Sequence[str]) -> tuple[str, ...]:

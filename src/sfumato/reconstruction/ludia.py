@@ -9,6 +9,7 @@ is not given is chosen by cross-validation over held-out groups; the trace and t
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
@@ -17,15 +18,17 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.errors import SfumatoWarning
 from sfumato.progress import report
 from sfumato.reconstruction import factor
 from sfumato.reconstruction.aggregate import Aggregates
-from sfumato.reconstruction.baselines import common_faults, gathered, linear
+from sfumato.reconstruction.baselines import common_faults, gathered, linear, opened
 from sfumato.reconstruction.design import Missing
 from sfumato.reconstruction.factor import Iterate, Sharing, Start
-from sfumato.reconstruction.fitted_model import FittedReconstruction, require_known
+from sfumato.reconstruction.fitted_model import FittedReconstruction, LinearRule, require_known
 from sfumato.reconstruction.multilevel import effects_of
 from sfumato.reconstruction.problem import LinearProblem, held_out
+from sfumato.reconstruction.shrinkage import calibrate, said, shrinkage
 from sfumato.seeds import Key
 
 if TYPE_CHECKING:
@@ -56,6 +59,17 @@ class LUDIA:
     cautious: of all choices that foretell held-out groups as well as the best, up to its standard error, take
         the one that moves people least from their groups' means.
     partial: groups may be missing among the aggregates or among the people.
+    shrinkage: what slopes are multiplied by: 1 leaves them, 0 is the mean of the group. If None, what groups
+        say of people is trusted as far as it can be (see docs/ludia.md), or as known values say; where rank,
+        iterations and sharing are all given, slopes are left as they come out.
+
+    >>> people = sf.samples.members(200).select(["region", "age", "stays", "cost"])
+    >>> published = sf.Aggregates.compute(people, by="region", values="cost")
+    >>> fitted = sf.LUDIA(rank=1, iterations=5).fit(people.drop(["cost"]), published)
+    >>> estimate = fitted.reconstruct().numbers()[:, 0]
+    >>> true = people.to_arrow()["cost"].to_numpy()
+    >>> bool(abs(estimate.mean() / true.mean() - 1) < 1e-6)
+    True
     """
 
     rank: int | None = None
@@ -70,6 +84,7 @@ class LUDIA:
     most_iterations: int = 30
     cautious: bool = False
     partial: bool = False
+    shrinkage: float | None = None
     seed: int | None = None
 
     def __post_init__(self) -> None:
@@ -89,11 +104,25 @@ class LUDIA:
             faults.append("effects is 'intercepts' or 'slopes'")
         if self.effects_by is not None and self.effects is None:
             faults.append("effects_by says by which groups effects differ, and there are none")
+        given = self.shrinkage
+        if given is not None and (isinstance(given, bool) or not 0 <= given <= 20):
+            faults.append("shrinkage is a number from 0 to 20")
         require_known(faults, "LUDIA")
         object.__setattr__(self, "columns", None if self.columns is None else tuple(self.columns))
 
-    def fit(self, individuals: Table | DataLike, aggregates: Aggregates) -> FittedReconstruction:
-        """One reading for X'X and A X; from there on the number of people does not matter."""
+    def fit(
+        self,
+        individuals: Table | DataLike,
+        aggregates: Aggregates,
+        *,
+        known: Table | DataLike | None = None,
+    ) -> FittedReconstruction:
+        """One reading for X'X and A X; from there on the number of people does not matter.
+
+        known: people whose values are known: the same columns, and the masked ones, as they are (not as
+            logs); rows without a value do not count. They say how far slopes hold within groups, and how
+            wide intervals have to be.
+        """
         table, grouping, moments = gathered(individuals, aggregates, self.columns, self.missing, self.partial)
         problem = LinearProblem.of(moments, grouping)
         settled, errors = self._settled(problem)
@@ -101,17 +130,29 @@ class LUDIA:
         slopes = problem.slopes(state.slopes)
         # U v_y = X beta + A' K v_y: the second part is what the correction replaces.
         own = problem.statistics.back(state.offsets) * problem.spread / grouping.sizes[:, None]
-        effects, shifted = None, None
-        if self.effects is not None:
-            level = moments.ax @ slopes + _gram(grouping.gram, own * grouping.sizes[:, None])
-            effects, shifted = effects_of(
-                table, grouping, problem, moments.ax, grouping.s - level, self.effects, self.effects_by
-            )
-        rule = linear(moments, grouping, slopes, self.correction, own, effects, shifted)
+
+        def rule(factor: Real) -> LinearRule:
+            taken = problem.shrunk(slopes, factor)
+            effects, shifted = None, None
+            if self.effects is not None:
+                level = moments.ax @ taken + _gram(grouping.gram, own * grouping.sizes[:, None])
+                effects, shifted = effects_of(
+                    table, grouping, problem, moments.ax, grouping.s - level, self.effects, self.effects_by
+                )
+            return linear(moments, grouping, taken, self.correction, own, effects, shifted)
+
+        factor = self._factor(problem, slopes, settled)
+        calibration = None
+        if known is not None:
+            calibration = calibrate(opened(known), grouping, factor, rule, self.correction)
+            factor = factor if self.shrinkage is not None else calibration.shrinkage
+        elif self.shrinkage is None and (text := said(factor, problem)):
+            warnings.warn(f"LUDIA: {text}.", SfumatoWarning, stacklevel=2)
         chosen = {
             "rank": settled.rank,
             "sharing": settled.sharing,
             "iterations": settled.iterations,
+            "shrinkage": tuple(factor.tolist()),
             "start": self.start,
             "by_cross_validation": tuple(
                 n for n in ("rank", "sharing", "iterations") if getattr(self, n) is None
@@ -119,9 +160,22 @@ class LUDIA:
             "held_out_error": errors,
         }
         return FittedReconstruction(
-            "LUDIA", table, grouping, rule, trace, chosen, moments,
-            foretold=lambda: held_out(problem, settled._slopes), corrected=self.correction,
+            "LUDIA", table, grouping, rule(factor), trace, chosen, moments,
+            foretold=lambda: held_out(problem, lambda p: p.shrunk(settled._slopes(p), factor)),
+            corrected=self.correction, calibration=calibration,
         )  # fmt: skip
+
+    def _factor(self, problem: LinearProblem, slopes: Real, settled: LUDIA) -> Real:
+        """What slopes are multiplied by, (k,), as far as groups can say."""
+        k = slopes.shape[1]
+        if self.shrinkage is not None:
+            return np.full(k, float(self.shrinkage))
+        as_printed = None not in (self.rank, self.iterations, self.sharing)
+        meets = self.correction or self.effects is not None
+        if as_printed or not meets:
+            return np.ones(k)
+        assert settled.rank is not None
+        return shrinkage(problem, slopes, settled._slopes, settled.rank)
 
     # -- the loop --------------------------------------------------------------------------------
 

@@ -103,6 +103,21 @@ class LinearProblem:
         """s in its own unit, (p, k)."""
         return self.centre + self.spread * self.s
 
+    @cached_property
+    def within(self) -> Real:
+        """The covariance of X as it is among people of one group of the first level, (d, d)."""
+        used = self.first if self.first.any() else ~self.first
+        between = (self.ax[used] * self.sizes[used, None]).T @ self.ax[used]
+        scale = self._finite_scale
+        return np.asarray((self.xx - between) / self.rows * np.outer(scale, scale))
+
+    @property
+    def between(self) -> Real:
+        """The variance of s among groups of the first level, counted by their people, (k,)."""
+        used = self.first if self.first.any() else ~self.first
+        weight = self.sizes[used] / self.sizes[used].sum()
+        return np.asarray(weight @ (self.s[used] * self.spread) ** 2)
+
     def slopes(self, beta: Real, level: Real | None = None) -> Real:
         """Coefficients (1 + d, k) for X as it is, the constant first, from those of standardized columns.
 
@@ -113,6 +128,11 @@ class LinearProblem:
         if level is not None:
             start = start + level * self.spread
         return np.vstack([start, own])
+
+    def shrunk(self, slopes: Real, factor: Real) -> Real:
+        """The same level at the centre of X, slopes times a factor, (1 + d, k). factor: (k,)."""
+        own = slopes[1:] * factor
+        return np.vstack([self.centre - self.mean @ own, own])
 
     def without(self, held: NDArray[np.bool_]) -> LinearProblem:
         """The same people, fewer published groups."""

@@ -7,7 +7,7 @@ the others foretell by a variance of sigma^2 / n, the error of b included. Group
 chance (random effects) add a variance tau^2, which is told apart by how it does not shrink with n
 (`noise="components"`, see components.py). Where it is not (`noise="constant"`, the default), sigma comes out
 larger, never smaller: intervals are then too wide, which on real data makes up for slopes that are wrong.
-`noise=0.3` is for who knows better.
+`noise=0.3` is for who knows better; `noise="known"` for who gave true values of some people.
 """
 
 from __future__ import annotations
@@ -29,7 +29,37 @@ from sfumato.reconstruction.groups import Grouping
 
 Real = NDArray[np.float64]
 HeldOut = Callable[[], tuple[Real, Real] | None]
-Noise = float | Literal["constant", "components"]
+Noise = float | Literal["constant", "components", "known"]
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What people whose values are known say.
+
+    shrinkage: (k,) what slopes are multiplied by.  residuals: per column, how far such people are off, each
+    as if the others alone were known, divided by the root of what the aggregates leave open.
+    """
+
+    shrinkage: Real
+    residuals: tuple[Real, ...]
+
+    def reach(self, probability: float) -> Real:
+        """How far from the model people lie at most with this probability, (k,).
+
+        Conformal: if the m known people are like all others, another lies beyond the ceil((m + 1) p)-th of
+        them with a probability of at most 1 - p, whatever the law. That is exact for a factor that was given;
+        one that is fitted to the same people is allowed for by leaving each out, which is nearly so.
+        """
+        found = []
+        for rest in self.residuals:
+            place = math.ceil((len(rest) + 1) * probability)
+            if place > len(rest):
+                raise ParameterError(
+                    f"{len(rest)} known values are too few for intervals of {probability:g}.",
+                    hint=f"give {math.ceil(probability / (1 - probability))} or more, or a smaller interval",
+                )
+            found.append(float(np.sort(rest)[place - 1]))
+        return np.array(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +83,7 @@ class Uncertainty:
     inverse: Real | None
     corrected: bool
     pairs: tuple[Weighed, ...] = ()
+    calibration: Calibration | None = None
 
     def rule(self, probability: float = 0.9) -> ReconstructionRule:
         """Values, lower and upper ends, (people, 3 k): the true value lies between with this probability."""
@@ -61,7 +92,9 @@ class Uncertainty:
         from scipy.special import ndtri, stdtrit  # scipy.stats takes seconds to load
 
         half = 0.5 + probability / 2
-        if self.pairs:
+        if self.calibration is not None:
+            inside = outside = self.calibration.reach(probability)
+        elif self.pairs:
             inside, outside = (
                 np.array([p.reach(half, with_group) for p in self.pairs]) for with_group in (False, True)
             )
@@ -108,7 +141,12 @@ class _Ends:
 
 
 def uncertainty(
-    grouping: Grouping, rule: ReconstructionRule, held_out: HeldOut, corrected: bool, noise: Noise
+    grouping: Grouping,
+    rule: ReconstructionRule,
+    held_out: HeldOut,
+    corrected: bool,
+    noise: Noise,
+    calibration: Calibration | None = None,
 ) -> Uncertainty:
     """From the held-out groups of a fit, or from a standard deviation that is known.
 
@@ -123,6 +161,11 @@ def uncertainty(
         if not 0.0 <= noise < math.inf:
             raise ParameterError("noise is a standard deviation from 0.", hint="noise=0.3")
         sigma = np.full(k, float(noise))
+    elif noise == "known":
+        if calibration is None:
+            raise ParameterError("no values are known.", hint="LUDIA().fit(people, aggregates, known=...)")
+        sigma = np.array([np.sqrt((r**2).mean()) for r in calibration.residuals])
+        freedom = float(min(len(r) for r in calibration.residuals) - 1)
     elif noise in ("constant", "components"):
         missed = held_out()
         if missed is None or len(missed[1]) < 3:
@@ -142,7 +185,9 @@ def uncertainty(
             pairs = tuple(weighed(r, sizes) for r in rests.T)
             sigma, effect = np.array([p.means for p in pairs]).T
     else:
-        raise ParameterError("noise is 'constant', 'components' or a number.", hint="noise='constant'")
+        raise ParameterError(
+            "noise is 'constant', 'components', 'known' or a number.", hint="noise='constant'"
+        )
     empty = np.zeros((0, 0))
     inverse, rank = None, len(grouping.sizes)
     if grouping.gram.ndim == 2:
@@ -151,4 +196,7 @@ def uncertainty(
         inverse, rank = (t.turn.T / t.aa) @ t.turn, len(t.aa)
     pinned = rank / grouping.rows if corrected else 0.0
     by_group = 1.0 / grouping.sizes if corrected else np.zeros(len(grouping.sizes))
-    return Uncertainty(sigma, freedom, effect, pinned, by_group, rule, grouping, inverse, corrected, pairs)
+    return Uncertainty(
+        sigma, freedom, effect, pinned, by_group, rule, grouping, inverse, corrected, pairs,
+        calibration if noise == "known" else None,
+    )  # fmt: skip

@@ -84,6 +84,11 @@ def fit_random_intercepts(
     """A random-intercept model by restricted maximum likelihood (statsmodels).
 
     response: the reconstructed column, or the true one.  columns: the fixed part.  by: the groups.
+
+    >>> people = sf.samples.members(200)
+    >>> fitted = sf.fit_random_intercepts(people, "prescriptions", ["age"], by="region")
+    >>> sorted(fitted.slopes)
+    ['1', 'age']
     """
     import statsmodels.api as sm
 
@@ -115,7 +120,13 @@ def fit_lasso(
     folds: int = 5,
     seed: int = 0,
 ) -> Selected:
-    """A Lasso whose penalty is chosen by cross-validation (scikit-learn)."""
+    """A Lasso whose penalty is chosen by cross-validation (scikit-learn).
+
+    >>> people = sf.samples.members(300)
+    >>> chosen = sf.fit_lasso(people, "cost", ["age", "prescriptions"])
+    >>> list(chosen.weights)
+    ['prescriptions']
+    """
     from sklearn.linear_model import LassoCV
     from sklearn.model_selection import KFold
 
@@ -137,6 +148,10 @@ def average_of(
 
     It is taken of the reconstructed values as they are. Where the function is curved, what people differ by
     and the aggregates do not show is missing from the answer.
+
+    >>> people = sf.samples.members(100)
+    >>> round(sf.average_of(people, ["cost", "age"], lambda cost, age: cost / age), 2)
+    52.45
     """
     table = _opened(data)
     names = [columns] if isinstance(columns, str) else list(columns)

@@ -8,13 +8,14 @@ very many values, such as one that names persons, is not remembered, and read ag
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
 from sfumato.counts import DomainWatch, Survey, canonical, canonical_type
 from sfumato.privacy import Claim
 from sfumato.progress import track
+from sfumato.release.dictionary import LevelsSeen
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.sources import BatchSource
 from sfumato.table import Table
@@ -22,23 +23,42 @@ from sfumato.table import Table
 _MOST_BYTES = 2**29
 
 
-def read_once(table: Table, claims: Iterable[Claim]) -> tuple[dict[str, str], Table]:
-    """What the cells of each column hold that the schema does not allow, and a table to count claims in."""
+@dataclass(frozen=True)
+class ReadOnce:
+    """What one reading of the data shows.
+
+    outside: for each column, what its cells hold that the schema does not allow.
+    beyond: columns of whose domain the schema tells more than the rows show, though nobody answers for it:
+        levels, labels or bounds that can only be the original's.
+    table: to count claims in.
+    """
+
+    outside: dict[str, str]
+    beyond: tuple[str, ...]
+    table: Table
+
+
+def read_once(table: Table, claims: Iterable[Claim]) -> ReadOnce:
+    """Read the data, and hold every cell against the schema and every domain against the cells."""
     source = table.source
     names = _claimed(table.schema, claims)
     # As they stand: no bins and no missing codes that a schema could give them.
     plain = [Column(c.name, Kind.NOMINAL, type=c.type) for c in table.schema.select(names)]
     survey = Survey(plain, _MOST_BYTES)
-    watch = DomainWatch(table.schema)
+    watch, seen = DomainWatch(table.schema), LevelsSeen(table.schema)
     fields = pa.schema([pa.field(c.name, canonical_type(c)) for c in table.schema])
     total = source.rows if isinstance(source, BatchSource) else None
     for batch in track(source.batches(table.columns), "reading", total):
         arrays = [canonical(c, batch.column(i)) for i, c in enumerate(table.schema)]
-        watch.look(pa.RecordBatch.from_arrays(arrays, schema=fields))
+        read = pa.RecordBatch.from_arrays(arrays, schema=fields)
+        watch.look(read)
+        seen.look(read)
         if names:
             survey.add(pa.RecordBatch.from_arrays([batch.column(n) for n in names], names=names))
     kept = {n: survey.column(n) for n in names if survey.remembers(n)}
-    return watch.faults(), table if not kept else table.with_source(_remembering(table, kept))
+    beyond = tuple(c.name for c in seen.public() if c != table.schema[c.name])
+    counted = table if not kept else table.with_source(_remembering(table, kept))
+    return ReadOnce(watch.faults(), beyond, counted)
 
 
 def _claimed(schema: Schema, claims: Iterable[Claim]) -> list[str]:

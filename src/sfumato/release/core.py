@@ -12,6 +12,7 @@ import shutil
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -53,6 +54,12 @@ class Release:
     parts: of a release that executors wrote: its data, and the folder of their files, which are not written
         again when it is saved elsewhere.
     draft: why it is not to be passed on, as its files then say; empty if it is no draft.
+
+    >>> people = sf.samples.members(40).select(["id", "sex"])
+    >>> path = sf.pseudonymize(people, columns=["id"]).save("out")
+    >>> again = sf.Release.load(path)
+    >>> int(again.counts("sex").total)
+    40
     """
 
     data: Table
@@ -126,6 +133,11 @@ class Release:
         record = "with" if self.internal is not None else "without"
         draft = "DRAFT; " if self.draft else ""
         return f"Release({draft}{self.data!r}; promises {claims}; {record} internal record)"
+
+    def _repr_html_(self) -> str:
+        """What is promised, then the columns; no cell."""
+        draft = f"<p><b>Draft.</b> {escape(self.draft)}</p>" if self.draft else ""
+        return f"{draft}{self.guarantee._repr_html_()}{self.data._repr_html_()}"
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -218,8 +230,14 @@ class _Saved(Protocol):
     def draft(self) -> str: ...
 
 
-def save_both(target: Path, release: _Saved, public: Callable[[Path], None], overwrite: bool) -> Path:
-    """Write both parts into a new folder, whole or not at all. public: fills the public one."""
+def save_both(
+    target: Path,
+    release: _Saved,
+    public: Callable[[Path], None],
+    overwrite: bool,
+    reports: Callable[[Path], None] | None = None,
+) -> Path:
+    """Write both parts into a new folder, whole or not at all. public, reports: fill the two folders."""
     refuse_what_is_no_release(target)
     if release.internal is None and (target / "internal").is_dir():
         raise OutputError(
@@ -232,6 +250,8 @@ def save_both(target: Path, release: _Saved, public: Callable[[Path], None], ove
         if release.internal is not None:
             release.internal.write(folder / "internal", release.guarantee)
             manifest.seal(folder, release.internal.key)
+            if reports is not None:
+                reports(folder / "internal")
     return target
 
 

@@ -6,7 +6,7 @@ hang together: `sf.scan_database("release/public")` reads it. All else is as in 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,14 @@ class DatabaseRelease:
     """What a method gives back for a database: tables with a guarantee, and the internal record.
 
     data: the released tables and links, read again each time they are asked for.
+
+    >>> people = sf.samples.hospital(10)
+    >>> path = sf.pseudonymize(people).save("linked")
+    >>> again = sf.DatabaseRelease.load(path)
+    >>> again.data.tables["patients"].rows()
+    10
+    >>> again.guarantee.claims[0].title
+    'pseudonymous'
     """
 
     data: Database
@@ -67,10 +75,18 @@ class DatabaseRelease:
         claims = ", ".join(claim.title for claim in self.guarantee.claims) or "nothing"
         return f"DatabaseRelease({self.data!r}; promises {claims})"
 
-    def save(self, directory: str | Path, *, overwrite: bool = False, format: str = "parquet") -> Path:
+    def save(
+        self,
+        directory: str | Path,
+        *,
+        overwrite: bool = False,
+        format: str = "parquet",
+        reports: Callable[[Path], None] | None = None,
+    ) -> Path:
         """Write `public/` and `internal/` into a new folder; whole or not at all.
 
-        format: of every table: parquet keeps all types, csv does not.
+        format: of every table: parquet keeps all types, csv does not. reports: writes further files into
+        `internal/`, before anything is put in its place.
         """
         target = Path(directory)
         if format not in _FORMATS:
@@ -83,7 +99,7 @@ class DatabaseRelease:
             )
         for table in self.data.tables.values() if format == "csv" else ():
             require_plain_names(table.schema)
-        return save_both(target, self, lambda folder: self._write_public(folder, format), overwrite)
+        return save_both(target, self, lambda folder: self._write_public(folder, format), overwrite, reports)
 
     @staticmethod
     def require_place(directory: str | Path, *, overwrite: bool = False) -> None:

@@ -69,7 +69,14 @@ def may_leave(column: Column) -> bool:
 def _public_column(column: Column, seen: set[object]) -> Column:
     column = replace(column, reason="", confidence="", missing_codes=())
     if may_leave(column):
-        return column
+        own = None if column.levels is None else set(map(str, column.levels))
+        return (
+            column
+            if own is None
+            else replace(
+                column, labels={value: label for value, label in column.labels.items() if value in own}
+            )
+        )
     texts = {str(value) for value in seen}
     levels: tuple[Value, ...] = tuple(v for v in column.levels or () if v in seen or str(v) in texts)
     return replace(

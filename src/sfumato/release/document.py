@@ -1,4 +1,4 @@
-"""A document that is signed by itself: a determination, or what a package says its claims rest on.
+"""A document that is signed by itself: a determination, what a package says its claims rest on, or a package.
 
 The signatures lie beside it, in NAME.intoto.jsonl, in the same form and under the same keys as a release's.
 """
@@ -21,7 +21,7 @@ from sfumato.release.signature import (
     statement_digest,
 )
 
-_DOCUMENTS = (Purpose.DETERMINATION, Purpose.CLAIM)
+_DOCUMENTS = (Purpose.DETERMINATION, Purpose.CLAIM, Purpose.PACKAGE)
 
 
 def sign_document(
@@ -48,7 +48,7 @@ def verify_document(
     """Whether a file is as somebody signed it whom you trust; see `verify` for the words."""
     path, purpose = Path(path), _purpose(purpose)
     trust = Trust.of(trusted)
-    logged = None if log is None else ReleaseLog.at(log).digests()
+    logged = None if log is None else ReleaseLog.at(log).days()
     found = {path.name: _digest(path)}
     signed = check_signatures(signatures_of(path), found, {}, trust, logged, purpose)
     file = VerificationCheck(path.name, Outcome.PASSED, "reading")

@@ -7,7 +7,6 @@ for temporary files. Both hold it for the owner alone.
 
 from __future__ import annotations
 
-import os
 import shutil
 import stat
 import tempfile
@@ -15,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from sfumato._system import permissions
 from sfumato.errors import OutputError
 from sfumato.io.atomic import atomic_directory, atomic_file
 from sfumato.privacy.ledger.witness import state_folder
@@ -48,7 +48,7 @@ def take_back(target: Path, name: str = "") -> bool:
     """Put what is kept elsewhere into its own place, whole or not at all; whether there was anything."""
     for folder in _elsewhere():
         place = folder / (name or target.name)
-        if not place.exists() or place.is_symlink() or place.stat().st_uid != os.getuid():
+        if not place.exists() or place.is_symlink() or not permissions.is_own(place.stat()):
             continue
         if place.is_dir():
             with atomic_directory(target) as draft:
@@ -68,13 +68,14 @@ def _elsewhere(made: bool = False) -> Iterator[Path]:
     with suppress(OutputError):
         named.append(state_folder() / "kept")
     with suppress(OSError):
-        named.append(Path(tempfile.gettempdir(), f"sfumato-{os.getuid()}"))
+        named.append(Path(tempfile.gettempdir(), f"sfumato-{permissions.user()}"))
     for folder in named:
         with suppress(OSError):
             if made:
                 folder.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
             about = folder.lstat()
-            if stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid() and not about.st_mode & 0o077:
+            own = stat.S_ISDIR(about.st_mode) and permissions.is_own(about)
+            if own and not permissions.open_to(about.st_mode):
                 yield folder
 
 

@@ -22,7 +22,11 @@ from sfumato.table import Table
 
 
 def people_of(table: Table) -> PeopleSketch | None:
-    """The sketch of a table under this machine's key; None of one that lives in Spark."""
+    """The sketch of a table under this machine's key; None of one that lives in Spark.
+
+    >>> sf.people_of(sf.samples.members(50)).number
+    50
+    """
     if is_spark(table.source):
         return None
     key = Witness().people_key

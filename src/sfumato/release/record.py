@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import platform
 import re
-import stat
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sfumato._system import permissions
 from sfumato.errors import DataError, ParameterError, SfumatoWarning, listed
 from sfumato.io.atomic import owner_only
 from sfumato.privacy import Guarantee
@@ -173,7 +173,7 @@ def read_key(path: Path) -> Key:
     """Read a key file; its content never appears in a message."""
     try:
         key = Key.from_bytes(bytes.fromhex(read_json(path)["hex"]))
-        if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        if permissions.open_to(path.stat().st_mode):
             warnings.warn(
                 f"key file {path.name} can be read by others: chmod 600, or take a new key if somebody has.",
                 SfumatoWarning,

@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato._system import permissions
 from sfumato.seeds import Key, bounded
 
 _WHOLE = 1_048_576  # rows up to which all are permuted in memory
@@ -38,7 +39,7 @@ def shuffled(
         return
     folder = Path(tempfile.mkdtemp(prefix="sfumato-"))
     try:
-        folder.chmod(stat.S_IRWXU)
+        permissions.set_mode(folder, stat.S_IRWXU)
         parts = -(-rows // min(whole, _PART))
         yield from _read_back(folder, _scatter(batches, schema, folder, parts, key))
     finally:

@@ -22,12 +22,13 @@ from pathlib import Path
 
 from sfumato.errors import DataError, ParameterError, VerificationError, listed
 from sfumato.io.atomic import write_text
-from sfumato.privacy.signatures import Envelope, Purpose, SigningKey, Statement, Trust
+from sfumato.privacy.signatures import Envelope, Purpose, SigningKey, Statement, Trust, TrustedKey
 from sfumato.privacy.signatures.log import ReleaseLog
 from sfumato.release import manifest
 from sfumato.release.checks import Outcome, VerificationCheck
 from sfumato.release.core import parts, read_guarantee
 from sfumato.release.database import words_of
+from sfumato.release.residue import residue
 
 _HOW = "signature"
 _MOST = 1 << 24  # bytes of all signatures
@@ -46,6 +47,12 @@ def sign(
     verifies. Whether all of it fits and the claims hold, `verify` says: look before you sign.
 
     name: who signs, as recipients will read it. log: where it is written down that this was released.
+
+    >>> path = sf.pseudonymize(sf.samples.members(40).select(["id", "sex"]), columns=["id"]).save("out")
+    >>> key = sf.SigningKey.fresh()
+    >>> statement = sf.sign(path, key, "A. Miller, privacy officer")
+    >>> sf.verify(path, trusted=key.public).standing.value
+    'authentic'
     """
     public, _ = parts(Path(directory))
     details, listing = manifest.read_manifest(public / manifest.MANIFEST)
@@ -64,6 +71,12 @@ def sign(
         raise VerificationError(
             f"{len(wrong)} files are not those of the manifest: {listed([ascii(n) for n in wrong])}.",
             hint="sfumato verify says more; only a whole release is signed",
+        )
+    hidden = [f"{n!a}: {what}" for n, what in residue(public, manifest.data_names(details))]
+    if hidden:
+        raise VerificationError(
+            f"something lies where no release has anything: {listed(hidden)}.",
+            hint="look at it, and have the release made again; nobody should sign what nobody is shown",
         )
     found = {n: entry.sha256 for n, entry in listing.items()}
     found |= {n: manifest.measure(public / n).sha256 for n in (manifest.MANIFEST, manifest.SUMS)}
@@ -161,13 +174,13 @@ class Signed:
 
 def check_signatures(
     path: Path, found: Hashes, says: Mapping[str, object], trust: Trust,
-    logged: frozenset[str] | None = None, purpose: Purpose = Purpose.RELEASE,
+    logged: Mapping[str, date] | None = None, purpose: Purpose = Purpose.RELEASE,
 ) -> Signed:  # fmt: skip
     """Each signature against the files as they are, what they say, and whom the reader trusts.
 
     path: the file of signatures. found: the SHA-256 of every file that is signed. says: what is to be signed
-    beside them; of a release its guarantee as it stands. logged: the statements that are in the log; None
-    where no log is asked.
+    beside them; of a release its guarantee as it stands. logged: the statements that are in the log, and the
+    days they came there; None where no log is asked.
     """
     try:
         envelopes = read_envelopes(path)
@@ -186,6 +199,18 @@ def check_signatures(
             checks.append(VerificationCheck(words, outcome, _HOW, refusal))
             (doubts if refusal else by).append(f"{words}: {refusal}" if refusal else words)
     return Signed(tuple(checks), tuple(by), tuple(doubts))
+
+
+def _in_the_log(key: TrustedKey, purpose: Purpose, day: date | None) -> str:
+    """Why a signature does not count by the log; empty if it does.
+
+    The day that it bears is its signer's word, and the log's is not: what a retired key signed after its last
+    day does not count, whatever day it bears.
+    """
+    if day is None:
+        return "it is not in the log"
+    late = key.refusal(purpose, day)
+    return f"by the log it was released on {day.isoformat()}, and {late}" if late else ""
 
 
 def _failed(path: Path, detail: str) -> VerificationCheck:
@@ -217,7 +242,7 @@ def _faults(
 
 
 def _signers(
-    envelope: Envelope, trust: Trust, logged: frozenset[str] | None, purpose: Purpose
+    envelope: Envelope, trust: Trust, logged: Mapping[str, date] | None, purpose: Purpose
 ) -> Iterator[tuple[str, str]]:
     """Each signer in words, and why the signature does not count; empty if it does."""
     trusted = [k for k in trust.keys if envelope.signed_by(k.public)]
@@ -230,8 +255,8 @@ def _signers(
     for key in trusted:
         name = key.name or said.signer
         refusal = key.refusal(purpose, said.on)
-        if not refusal and logged is not None and statement_digest(envelope) not in logged:
-            refusal = "it is not in the log"
+        if not refusal and logged is not None:
+            refusal = _in_the_log(key, purpose, logged.get(statement_digest(envelope)))
         yield f"signed by {name}, {said.on.isoformat()}", refusal
     for public in strangers:
         words = f"signed by somebody who claims to be {said.signer}, {said.on.isoformat()}"

@@ -7,26 +7,30 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from sfumato._system import permissions
 from sfumato.counts import type_name
 from sfumato.errors import DataError, SfumatoError
-from sfumato.privacy import Claim, Guarantee, NoGuarantee, Unaccounted
+from sfumato.privacy import Claim, Guarantee, NoGuarantee, Pseudonymous, Unaccounted
 from sfumato.privacy.signatures import ReleaseLog, Trust
 from sfumato.release import manifest
 from sfumato.release.checks import Outcome, Verification, VerificationCheck
 from sfumato.release.claims import check_claim
-from sfumato.release.contents import read_once
+from sfumato.release.contents import ReadOnce, read_once
 from sfumato.release.core import card_of, parts, read_data, read_guarantee, wording
 from sfumato.release.database import is_linked, linked_card, read_database, words_of
 from sfumato.release.linked_verification import check_data, check_linked_claim
 from sfumato.release.record import RELEASE_KEY, read_document, read_key
+from sfumato.release.residue import residue
 from sfumato.release.signature import Signed, asks_for_signature, check_signatures, hashes
-from sfumato.schema import Origin, Schema
+from sfumato.release.spelling import check_spelling
+from sfumato.schema import Origin, Role, Schema
 from sfumato.schema.declaration import fits, refusal
 from sfumato.table import Table
 
@@ -36,9 +40,12 @@ _SAID = "as the internal record says"
 _ABSENT = "not here: without a signature, a change of both a file and its hash stays unseen"
 _ODD = "no ordinary file: nothing was read"
 _UNEXPLAINED = "neither data nor words of a release: no claim is about it"
+_HIDDEN = "places where nothing belongs"
 _LARGE = "larger than anything that is written there: nothing was read"
 _WORDS = "recomputed from schema and guarantee"
 _DOMAIN = "who answers for it"
+_BEYOND = "levels, labels or bounds that no released row shows, and nobody answers for"
+_NOBODY = "nobody says where it comes from: read off the data, it would end the promise of an epsilon"
 T = TypeVar("T")
 Measure = Callable[[Path], manifest.FileEntry]
 
@@ -57,10 +64,14 @@ def verify(
     log: the log of what was released; then only signatures count that are in it.
     guests: let installed packages count their own claims again. Without it nothing of theirs is loaded: a
         release of somebody else's must not decide which code runs here.
+
+    >>> path = sf.pseudonymize(sf.samples.members(40).select(["id", "sex"]), columns=["id"]).save("out")
+    >>> sf.verify(path, trusted=[]).standing.value
+    'whole but not signed by anyone you trust'
     """
     trust = Trust.of(trusted)
     asked = asks_for_signature(trusted, trust, log)
-    logged = None if log is None else ReleaseLog.at(log).digests()  # a broken log is no fault of the release
+    logged = None if log is None else ReleaseLog.at(log).days()  # a broken log is no fault of the release
     public, internal = parts(Path(directory))
     odd = dict.fromkeys(manifest.specials(public if internal is None else public.parent), _ODD)
     if odd := odd or dict.fromkeys(manifest.oversized(public), _LARGE):
@@ -98,15 +109,15 @@ def _single(
 ) -> tuple[Checks, Checks]:  # fmt: skip
     """The data and the claims of a release of one table."""
     table, faults = _attempt("data", lambda: read_data(public))
-    outside: dict[str, str] | None = None
+    once: ReadOnce | None = None
     if table is not None:
         stated = guarantee.claims if guarantee is not None else ()
         once, unread = _attempt("data", partial(read_once, table, stated))
         faults += unread
-        if once is not None:
-            outside, table = once
-    data = [*faults, *(_agreement(table, public, outside) if table is not None else ())]
+        table = table if once is None else once.table
+    data = [*faults, *(_agreement(table, public, once) if table is not None else ())]
     data += [] if table is None else _origins({"": table.schema}, guarantee, trust)
+    data += [] if table is None or once is None else _spelling(public, {"": table})
     check = None if table is None else partial(check_claim, table=table, guests=guests, trust=trust)
     claims = [*doubts, *(_claims(guarantee, check, internal) if guarantee is not None else ())]
     return data, claims
@@ -123,12 +134,13 @@ def _linked(
         found, unread = _attempt("data", lambda: list(check_data(database, public)))
         schemas = {f"{name}." if name else "": table.schema for name, table in database.tables.items()}
         data += [*unread, *(found or ()), *_origins(schemas, guarantee, trust)]
+        data += _spelling(public, database.tables) if found is not None else []
         check = partial(check_linked_claim, database=database, guests=guests, trust=trust)
     return data, [*doubts, *(_claims(guarantee, check, internal) if guarantee is not None else ())]
 
 
 def _signed(
-    public: Path, listing: manifest.Listing, measure: Measure, trust: Trust, logged: frozenset[str] | None
+    public: Path, listing: manifest.Listing, measure: Measure, trust: Trust, logged: Mapping[str, date] | None
 ) -> Signed:
     found = hashes(public, listing, lambda path: measure(path).sha256)
     stated, _ = _attempt("guarantee.json", lambda: manifest.read_json(public / "guarantee.json"))
@@ -168,6 +180,8 @@ def _public_files(public: Path, measure: Measure) -> Iterator[VerificationCheck]
     for name in manifest.strays(public, {*listing, manifest.MANIFEST, manifest.SUMS, manifest.SIGNATURES}):
         yield VerificationCheck(name, Outcome.FAILED, _HASH, "not part of the release")
     yield from _sums(public, listing, measure)
+    for name, what in residue(public, names or []):
+        yield VerificationCheck(name, Outcome.FAILED, _HIDDEN, what)
 
 
 def _beside(directory: Path, public: Path) -> Iterator[VerificationCheck]:
@@ -239,9 +253,7 @@ def _sealed_files(root: Path, measure: Measure) -> Iterator[VerificationCheck]:
 
 def _opened(internal: Path) -> Iterator[VerificationCheck]:
     """The internal record is for its owner alone: keys and original values lie in it."""
-    if os.name != "posix":
-        return  # a mode says nothing there
-    if not internal.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+    if not permissions.open_to(internal.stat().st_mode):
         return  # nobody else gets in, whatever the files say
     others = stat.S_IRGRP | stat.S_IROTH | stat.S_IWGRP | stat.S_IWOTH
     within = [path for path in sorted(internal.rglob("*")) if path.is_file() and not path.is_symlink()]
@@ -281,7 +293,7 @@ def _compared_card(public: Path, details: dict[str, Any]) -> bool:
 # -- data against schema -------------------------------------------------------------------------
 
 
-def _agreement(table: Table, public: Path, outside: dict[str, str] | None) -> list[VerificationCheck]:
+def _agreement(table: Table, public: Path, once: ReadOnce | None) -> list[VerificationCheck]:
     stored = table.source.arrow_schema
     if tuple(stored.names) != table.columns:
         return [
@@ -294,11 +306,24 @@ def _agreement(table: Table, public: Path, outside: dict[str, str] | None) -> li
             VerificationCheck(f"column '{n}'", Outcome.FAILED, _SCHEMA, "stored as another type")
             for n in wrong
         ]
-    for name, fault in (outside or {}).items():
+    for name, fault in (once.outside if once is not None else {}).items():
         checks.append(
             VerificationCheck(f"column '{name}'", Outcome.FAILED if fault else Outcome.PASSED, _SCHEMA, fault)
         )
+    # The first format let bounds leave that nobody answers for.
+    made = manifest.read_manifest(public / manifest.MANIFEST)[0].get("sfumato_release", 1)
+    beyond = Outcome.FAILED if made > 1 else Outcome.WARNED
+    for name in once.beyond if once is not None else ():
+        checks.append(VerificationCheck(f"column '{name}'", beyond, _SCHEMA, _BEYOND))
     return checks
+
+
+def _spelling(public: Path, tables: Mapping[str, Table]) -> Iterator[VerificationCheck]:
+    """Text files whose rows are not written as a release writes them. tables: by name; of one table, none."""
+    for name, table in tables.items():
+        for path in sorted(public.glob(f"{name or 'data'}.csv*")):
+            found, faults = _attempt(path.name, partial(check_spelling, path, table))
+            yield from [*(found or ()), *faults]
 
 
 def _origins(
@@ -310,9 +335,16 @@ def _origins(
     """
     if guarantee is None or not any(c.differential for c in guarantee.claims):
         return
+    whole = any(c.differential and not c.scope for c in guarantee.claims)
+    pseudonyms = {n for c in guarantee.claims if isinstance(c, Pseudonymous) for n in c.columns}
     for prefix, column in ((prefix, column) for prefix, schema in schemas.items() for column in schema):
         said = column.provenance
-        if said is None or said.origin not in (Origin.DECLARED, Origin.FOUND):
+        subject = f"domain of '{prefix}{column.name}'"
+        if said is None or said.origin is Origin.READ_OFF:
+            if whole and column.role is not Role.PERSON and f"{prefix}{column.name}" not in pseudonyms:
+                yield VerificationCheck(subject, Outcome.WARNED, _DOMAIN, _NOBODY)
+            continue
+        if said.origin not in (Origin.DECLARED, Origin.FOUND):
             continue
         found = said.origin is Origin.FOUND
         words = str(said) if found else f"declared by {said.by}"
@@ -327,7 +359,7 @@ def _origins(
         else:
             known = trust.find(said.key)
             outcome, detail = Outcome.PASSED, f"{words}, signed by {known.name if known else said.by}"
-        yield VerificationCheck(f"domain of '{prefix}{column.name}'", outcome, _DOMAIN, detail)
+        yield VerificationCheck(subject, outcome, _DOMAIN, detail)
 
 
 # -- claims --------------------------------------------------------------------------------------

@@ -131,7 +131,8 @@ def determination(
     signed = [*((title, said.signature.get(key) or _OPEN) for key, title in SIGNATURE), ("signature", "")]
     sections.append(Section("Decision", (), [DataTable(("of", "who decides"), signed, "Signed by")]))
     rows_ = found["rows"]
-    stamp = f"{rows_['original']:,} rows of the original against {rows_['released']:,} of the release."
+    unit = found.get("unit", "rows")
+    stamp = f"{rows_['original']:,} {unit} of the original against {rows_['released']:,} of the release."
     return Page(f"{'DRAFT: ' if open_ else ''}Determination", stamp, sections)
 
 

@@ -7,6 +7,12 @@ are no source of facts about health.
 
 The functions are here, their simulators in modules of their own (`_discharges`, `_members`, `_diabetes`,
 `_icu`, `_hospital`, `_independent`), on what they share (`_common`). It reads no file and knows no method.
+
+>>> people = sf.samples.members(100, seed=1)
+>>> people.rows()
+100
+>>> people.schema["insurance"].levels
+('private', 'public', 'uninsured')
 """
 
 from __future__ import annotations
@@ -14,6 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sfumato.samples import _discharge_schema as _places
+from sfumato.samples._common import signed_schema
 from sfumato.samples._diabetes import diabetes_rows as _diabetes_rows
 from sfumato.samples._discharge_schema import VARIABLES as DISCHARGE_VARIABLES
 from sfumato.samples._discharges import discharge_rows as _discharge_rows
@@ -41,6 +48,7 @@ __all__ = [
     "icu",
     "independent",
     "members",
+    "signed_schema",
 ]
 
 HOSPITALS: tuple[tuple[str, str, str], ...] = tuple(

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import ParameterError
+from sfumato.privacy.signatures import SigningKey
 from sfumato.schema import Column, Kind, Provenance, Role, Schema
 from sfumato.seeds import Key
 
@@ -29,6 +30,16 @@ def simulated_column(name: str, kind: Kind, role: Role, description: str, **more
     """A column whose domain is public, never empty unless said; its description says that it is simulated."""
     more = {"missing": False, "confirmed": True, "provenance": SIMULATED, **more}
     return Column(name, kind, role, description=f"Simulated. {description}", **more)
+
+
+def signed_schema(schema: Schema) -> Schema:
+    """The schema of a sample, to be written to a file: an unsigned declaration counts in no file.
+
+    The key is made for it and thrown away. It shows that nobody changed the domains since, and is nobody's:
+    who trusts only named keys does not trust this one.
+    """
+    own = [c.name for c in schema if c.public and c.provenance == SIMULATED.about(c.domain)]
+    return schema.declare(SIMULATED.by, SIMULATED.reason, own, key=SigningKey.fresh())
 
 
 def check_rows(n: int) -> int:

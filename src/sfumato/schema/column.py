@@ -21,7 +21,11 @@ Value = str | int | float | bool | date | datetime | Decimal
 
 
 class Kind(StrEnum):
-    """How the values of a column relate to each other."""
+    """How the values of a column relate to each other.
+
+    >>> sf.Kind("ordinal")
+    <Kind.ORDINAL: 'ordinal'>
+    """
 
     NOMINAL = "nominal"  # names without order
     ORDINAL = "ordinal"  # levels in the order given
@@ -33,7 +37,11 @@ class Kind(StrEnum):
 
 
 class Role(StrEnum):
-    """What a column can do to a person."""
+    """What a column can do to a person.
+
+    >>> [role.value for role in sf.Role]
+    ['identifier', 'person', 'quasi-identifier', 'sensitive', 'weight', 'other']
+    """
 
     IDENTIFIER = "identifier"  # names one person or record by itself: never released as it is
     PERSON = "person"  # says which rows belong to the same person
@@ -79,6 +87,10 @@ class Column:
     reason: why an inferred column is what it is.
     confidence: how sure its role was guessed: "sure", "likely" or "unsure"; empty where nobody guessed.
     ignore_case: "p1" and "P1" are the same where persons or different values are counted, and ids replaced.
+
+    >>> sex = sf.Column("sex", sf.Kind.NOMINAL, sf.Role.QUASI_IDENTIFIER, levels=("f", "m"), missing=False)
+    >>> sex.size
+    2
     """
 
     name: str
@@ -163,7 +175,7 @@ class Column:
 
     @property
     def stated(self) -> bool:
-        """The same as the provenance says: of a domain that was found, before it is checked."""
+        """The same as the provenance says: of a domain that was found or declared, before it is checked."""
         said = self.provenance
         if said is None or not self.declared or not said.public:
             return False
@@ -193,6 +205,8 @@ class Column:
             return f"{how}{f' by {self.provenance.by}' * (how == 'declared')}, but the signature does not fit"
         if self.provenance.public and not self.stated:
             return f"changed since it was {self.provenance.origin}"
+        if not self.provenance.believed and self.provenance.origin is Origin.DECLARED:
+            return f"declared by {self.provenance.by}, as the file says, but nobody signed that"
         if not self.provenance.believed:
             return (
                 "found with budget, as the schema says, which neither its ledger nor a signature that you "

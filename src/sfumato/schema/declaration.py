@@ -9,7 +9,8 @@ Guarantee: a column whose provenance is signed counts only if the owner of the n
            under this name and reason, or at this cost, for a column of this name.
 Because:   `fits` rebuilds the statement from the column itself, and Ed25519 signs it.
 Assumes:   SHA-256 and Ed25519 hold. Whose key it is, a trust file says (`trusted_only`); without one anybody
-           can sign with a key of their own, under any name.
+           can sign with a key of their own, under any name, and every guarantee shows the key. What nobody
+           signed counts in the program that says it, never from a file (`Provenance.believed`).
 Tested by: tests/test_declaration.py
 """
 

@@ -22,9 +22,11 @@ from sfumato.schema.provenance import Origin
 from sfumato.schema.standards import STANDARDS
 
 ADVICE = (
-    "name a public list (standard = ...), let a person answer for it (sfumato schema declare), or find it "
-    "with a part of the budget (sfumato schema find; in a file it counts where the ledger that paid is given)"
+    "name a public list (standard = ...), let a person sign for it (sfumato schema declare --key FILE; in a "
+    "program of yours schema.declare(NAME, REASON)), or find it with a part of the budget (sfumato schema "
+    "find; in a file it counts where the ledger that paid is given)"
 )
+UNSIGNED = "this is not signed: whoever wrote the program that made this could write any name"
 READ_OFF = "The values or bounds of a column were read off the data, or nobody says where they come from."
 
 
@@ -50,7 +52,7 @@ def grounds(columns: Iterable[Column]) -> tuple[str, ...]:
         if said.origin is Origin.STANDARD:
             text = f"is the public list {said.name} ({STANDARDS[said.name].source})"
         elif said.origin is Origin.DECLARED:
-            signed = f"signed with key {said.key[:8]}" if said.signature else "not signed"
+            signed = f"signed with key {said.key[:8]}" if said.signature else UNSIGNED
             text = f"was {said}, who answers for it that it was not read off these data; {signed}"
         else:
             text = f"was {said}, which is part of the total"

@@ -10,9 +10,10 @@ Four origins, of which the third carries no promise, whatever else a person conf
 
 What is said holds for one domain only: it carries a digest of it. Levels that are changed afterwards, in a
 program or by hand in a file, have no provenance until somebody declares them anew. The digest has no key and
-keeps out slips. That it was the named person who declared a domain, the person's signature says
-(`declaration`): one that does not fit ends the provenance, and a trust file says whose count. That a domain
-was found, the ledger says that has paid for it (`search_record`): a line in a file is not enough.
+keeps out slips. A line in a file is not enough for a promise: that it was the named person who declared a
+domain, the person's signature says (`declaration`): one that does not fit ends the provenance, and a trust
+file says whose count; that a domain was found, the ledger says that has paid for it (`search_record`). What
+a program says of a domain that it uses itself needs no signature, and every promise calls it unsigned.
 """
 
 from __future__ import annotations
@@ -44,16 +45,17 @@ class Origin(StrEnum):
 
 
 class Checked(StrEnum):
-    """How it is known that a domain was found as it says. It is found out anew in each run, never read."""
+    """How it is known where a domain comes from. It is found out anew in each run, never read from a file."""
 
     NOT = ""
+    SAID = "said by the program that uses it"
     DRAWN = "drawn here"
     LEDGER = "its ledger has it"
     SIGNED = "signed by somebody trusted"
     RELEASED = "as a release says"  # it has left the house; no promise rests on that
 
 
-_BELIEVED = (Checked.DRAWN, Checked.LEDGER, Checked.SIGNED)
+_BELIEVED = (Checked.SAID, Checked.DRAWN, Checked.LEDGER, Checked.SIGNED)
 _COST = ("epsilon", "delta", "max_rows_per_person", "ledger")
 _KEYS = {
     Origin.STANDARD: ("name",),
@@ -72,8 +74,15 @@ class Provenance:
     epsilon, delta: what finding it cost. max_rows_per_person: to persons with at most so many rows; 0: rows.
     ledger: the public name of the ledger that has paid for it; empty where none has. line, seal: the mark of
     the line that paid, and that ledger's seal on what was found (`search_record`).
-    checked: how it is known that a domain was found; no file can say that of itself.
+    checked: how it is known that a domain was found or declared; no file can say that of itself.
     domain: the digest of the levels or edges that this is about; empty until it is put on a column.
+
+    >>> form = sf.Provenance.declared("R. Weiss", "admission form F12, 2024")
+    >>> column = sf.Column("sex", "nominal", levels=("f", "m"), provenance=form)
+    >>> column.origin
+    'declared by R. Weiss (admission form F12, 2024)'
+    >>> column.public
+    True
     """
 
     origin: Origin
@@ -99,8 +108,12 @@ class Provenance:
 
     @classmethod
     def declared(cls, by: str, reason: str) -> Self:
-        """Declared by a person: who, and what the domain was taken from (a form, a law, a code book)."""
-        return cls(Origin.DECLARED, by=by, reason=reason)
+        """Declared by a person: who, and what the domain was taken from (a form, a law, a code book).
+
+        It is the word of the program that says so. Written to a file and read again, it counts if it was
+        signed (`Schema.declare(..., key=...)`).
+        """
+        return cls(Origin.DECLARED, by=by, reason=reason, checked=Checked.SAID)
 
     @classmethod
     def read_off(cls) -> Self:
@@ -133,8 +146,10 @@ class Provenance:
 
     @property
     def believed(self) -> bool:
-        """Whether what it says needs no check, or has passed one."""
-        return self.origin is not Origin.FOUND or self.checked in _BELIEVED
+        """Whether what it says needs no check, or has passed one; that a signature fits, its column knows."""
+        if self.origin is Origin.DECLARED and self.signature:
+            return True
+        return self.origin not in (Origin.DECLARED, Origin.FOUND) or self.checked in _BELIEVED
 
     @property
     def cost(self) -> dict[str, Any]:

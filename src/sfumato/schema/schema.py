@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a table, in order."""
+    """The columns of a table, in order.
+
+    >>> schema = sf.Schema(
+    ...     (
+    ...         sf.Column("age", "numeric", "quasi-identifier", edges=(0, 40, 65, 120)),
+    ...         sf.Column("dx", "nominal", "sensitive", levels=("flu", "gout")),
+    ...     )
+    ... )
+    >>> schema.of_role("sensitive")
+    ('dx',)
+    >>> schema.with_("dx", role="other")["dx"].role.value
+    'other'
+    >>> sf.Schema.from_toml(schema.to_toml()) == schema
+    True
+    """
 
     columns: tuple[Column, ...]
 
@@ -43,6 +58,17 @@ class Schema:
         shown = [f"{c.name}: {c.kind}, {c.role}" for c in self.columns[:6]]
         more = [f"{len(self) - 6} more"] if len(self) > 6 else []
         return f"Schema({'; '.join(shown + more)})"
+
+    def _repr_html_(self) -> str:
+        """The columns, what was guessed of them and why; no level, as notebooks are kept and passed on."""
+        rows = "".join(
+            f"<tr><td>{escape(c.name)}</td><td>{c.kind}</td><td>{c.role}</td>"
+            f"<td>{c.confidence or 'stated'}</td><td>{escape(c.reason)}</td></tr>"
+            for c in self
+        )
+        head = "<tr><th>column</th><th>kind</th><th>role</th><th>how sure</th><th>why</th></tr>"
+        caption = f"<caption>Schema of {len(self)} columns</caption>"
+        return f"<table>{caption}<thead>{head}</thead><tbody>{rows}</tbody></table>"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -108,6 +134,8 @@ class Schema:
     def trusting(self, trust: Trust, ledger: Ledger | None = None) -> Schema:
         """The schema as it counts for who trusts these keys: domains that somebody else declared do not.
 
+        Where no key may declare, any signature that fits counts, and the guarantee shows its key.
+
         Domains that were found count where this is the ledger that has paid for them, or who signed them is
         trusted.
         """
@@ -120,12 +148,14 @@ class Schema:
         """The schema with domains that a person answers for: not read off these data, but from elsewhere.
 
         by: the person's name. reason: what the domains were taken from: a form, a law, a code book.
-        names: the columns; by default every one with a domain that is not public yet. A domain that was read
-            off the data can only be declared by name, and with a signature.
-        key: of that person, who signs it. on: the day; by default today.
+        names: the columns; by default every one with a domain that is not public yet, and that no other
+            person declared. A domain that was read off the data can only be declared by name, and signed.
+        key: of that person, who signs it; unsigned it counts in this program, and in no file that it is
+            written to. on: the day; by default today.
         """
         if names is None:
-            wanted = [c.name for c in self if c.declared and not c.public and not _off(c)]
+            open_ = [c for c in self if c.declared and not c.public and not _off(c)]
+            wanted = [c.name for c in open_ if not _of_another(c, by)]
         else:
             wanted = list(names)
         self.require(wanted)
@@ -202,6 +232,14 @@ class Schema:
                 f"schema file {path.name or path} cannot be read: {reason}.", hint="give a TOML file"
             ) from None
         return cls.from_toml(text, name=path.name)
+
+
+def _of_another(column: Column, by: str) -> bool:
+    """Whether a file says that another person declared the domain as it is, though nobody signed that."""
+    said = column.provenance
+    if said is None or said.origin is not Origin.DECLARED or not column.stated:
+        return False
+    return said.by != " ".join(by.split())
 
 
 def _off(column: Column) -> bool:

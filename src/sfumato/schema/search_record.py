@@ -63,16 +63,17 @@ def checked(columns: Iterable[Column], ledger: Ledger | None, trust: Trust) -> t
 
 
 def known_as(column: Column, how: Checked) -> Column:
-    """The column, known to be found in this way; unchanged if that is not known, or it was not found."""
+    """The column, known to be found or declared in this way; unchanged if that is not known, or neither."""
     said = column.provenance
-    if said is None or said.origin is not Origin.FOUND or how is Checked.NOT:
+    if said is None or said.origin not in (Origin.DECLARED, Origin.FOUND) or how is Checked.NOT:
         return column
     return replace(column, provenance=replace(said, checked=how))
 
 
 def as_released(column: Column) -> Column:
     """The column as it leaves: a found domain that counted here is a release's word from now on."""
-    return known_as(column, Checked.RELEASED) if column.public else column
+    found = column.provenance is not None and column.provenance.origin is Origin.FOUND
+    return known_as(column, Checked.RELEASED) if found and column.public else column
 
 
 def _check(column: Column, ledger: Ledger | None, trust: Trust) -> Checked:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
+from sfumato._system import disk
 from sfumato.errors import DataError, OutputError, SfumatoError
 
 _WAIT = 30.0  # seconds to wait for others who are writing
@@ -21,7 +22,7 @@ def connect(path: str | Path, application: int, layout: str, *, create: bool) ->
     with faults_named(target.name):
         if create:  # for the owner alone from its first moment on; one that is there is not even opened,
             with contextlib.suppress(FileExistsError):  # as closing it would end SQLite's locks on it
-                os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+                os.close(disk.opened(target, os.O_RDWR | os.O_CREAT | os.O_EXCL))
         connection = sqlite3.connect(
             f"file:{quote(str(target.absolute()))}?mode={mode}",
             uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False,

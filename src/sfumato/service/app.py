@@ -12,6 +12,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sfumato.errors import SfumatoError
 from sfumato.service import logs, page
@@ -95,7 +96,27 @@ def build(service: Service) -> Middleware:
         secure=settings.secure,
         root_path=settings.root_path,
         telemetry=service.telemetry,
+        score=_straight(service),
     )
+
+
+def _straight(service: Service) -> ASGIApp:
+    """The route of scores alone, refused as by the router; what is unforeseen goes further up."""
+
+    async def score(scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            body = await service.score_bytes(request)
+        except Refusal as refusal:
+            await _answered(request, refusal)(scope, receive, send)
+        except SfumatoError as error:
+            await (await _unreachable(request, error))(scope, receive, send)
+        else:
+            headers = [(b"content-length", b"%d" % len(body)), (b"content-type", b"application/json")]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": body})
+
+    return score
 
 
 def _static(route: str, content: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:

@@ -122,7 +122,10 @@ class CdsHooks:
 
     async def _scored(self, served: Served, key: ApiKey, reading: PatientFeatures) -> dict[str, Any]:
         decimals = self._service.settings.decimals
-        question = Question(served, [reading.row], False, not served.noisy, key, None, decimals)
+        question = Question(
+            served, [reading.row], False, not served.noisy, key, None, decimals,
+            certainty=self._service.certainty,
+        )  # fmt: skip
         answer: dict[str, Any] = json.loads(await self._service.scored(question))
         return answer
 
@@ -230,11 +233,24 @@ def _assessed(
     if "note" in answer:
         notes.append(str(answer["note"]))
     if "interval" in answer:
-        notes.append(f"Interval: {answer['interval']}.")
+        notes.append(f"Without the noise it would have been between {_between(answer)}.")
     if answer["clamped"]:
         notes.append(f"Taken at the edge of the public range: {', '.join(answer['clamped'])}.")
     method = f"{served.name}, version {served.version}"
-    return risk_assessment(mapping, reading, answer["risk_score"], method=method, notes=notes)
+    interval = tuple(answer["interval"]) if "interval" in answer else None
+    return risk_assessment(
+        mapping, reading, answer["risk_score"], method=method, notes=notes, interval=interval
+    )
+
+
+def _between(answer: dict[str, Any]) -> str:
+    low, high = answer["interval"]
+    return f"{low:.1%} and {high:.1%}"
+
+
+def _risk(answer: dict[str, Any]) -> str:
+    """A score in words; where the service abstains, that it does."""
+    return "not sure enough to say" if answer["risk_score"] is None else f"{answer['risk_score']:.1%}"
 
 
 def _source(served: Served) -> dict[str, Any]:
@@ -245,8 +261,8 @@ def _card(
     served: Served, mapping: Mapping, reading: PatientFeatures, answer: dict[str, Any]
 ) -> dict[str, Any]:
     title = (mapping.title or f"Risk of {served.model.target}")[:100]
-    interval = f" (interval {answer['interval']})" if "interval" in answer else ""
-    lines = [f"**{answer['risk_score']:.1%}**{interval}, by {served.name}, version {served.version}.", ""]
+    interval = f" (without noise between {_between(answer)})" if "interval" in answer else ""
+    lines = [f"**{_risk(answer)}**{interval}, by {served.name}, version {served.version}.", ""]
     why = {c["feature"]: c["contribution"] for c in answer.get("explanation", {}).get("contributions", [])}
     for found in sorted(reading.found, key=lambda f: -abs(why.get(f.feature, 0.0))):
         parts = [found.code, found.when, f"converted: {found.conversion}" if found.conversion else ""]
@@ -259,7 +275,7 @@ def _card(
     resource = _assessed(served, mapping, reading, answer)
     return {
         "uuid": str(uuid.uuid4()),
-        "summary": f"{title}: {answer['risk_score']:.1%}"[:_SUMMARY],
+        "summary": f"{title}: {_risk(answer)}"[:_SUMMARY],
         "detail": "\n".join(lines),
         "indicator": "info",
         "source": _source(served),

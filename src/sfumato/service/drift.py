@@ -13,7 +13,6 @@ service that stops forgets what it had counted since the last period ended.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import logging
@@ -24,17 +23,18 @@ import secrets
 import struct
 import threading
 import time
-from bisect import bisect_right
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sfumato._system import disk, locks
 from sfumato.errors import BudgetError, SfumatoError
+from sfumato.prediction.population import bins_of
+from sfumato.prediction.population import told as told_population
 from sfumato.privacy import Guarantee, Ledger, PureDP
 from sfumato.privacy.noise import laplace
 from sfumato.service import logs
@@ -42,7 +42,7 @@ from sfumato.service._sqlite import connect, faults_named, writing
 from sfumato.service.registry import Served
 
 PERIODS = {"hour": 3600, "day": 86_400, "week": 604_800}
-BINS = 10  # of a number, between its public bounds
+FITTED = -1  # the start of what stands for the rows a model was fitted on: before all periods
 _APPLICATION = 0x53464D44  # "SFMD"
 _LAYOUT = """
 CREATE TABLE IF NOT EXISTS histograms (
@@ -55,50 +55,6 @@ CREATE TABLE IF NOT EXISTS guarantees (
 """
 _ASSUMED = "Bounds and levels of the features, and the hours at which periods end, are public"
 _WORD = struct.Struct("<q")
-
-
-@dataclass(frozen=True)
-class FeatureBins:
-    """The bins of one feature; the last is for missing. names: as people read them."""
-
-    feature: str
-    edges: tuple[float, ...]
-    levels: tuple[Any, ...]
-
-    @property
-    def size(self) -> int:
-        """How many bins there are, missing among them."""
-        return (len(self.levels) or len(self.edges) + 1) + 1
-
-    def place(self, value: object) -> int:
-        """The bin of a value; what is not there, or not known, is missing."""
-        if self.levels:
-            return self.levels.index(value) if value in self.levels else self.size - 1
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return self.size - 1
-        return bisect_right(self.edges, value)
-
-    @property
-    def names(self) -> list[str]:
-        """The bins in words."""
-        if self.levels:
-            return [*map(str, self.levels), "missing"]
-        marks = [f"{e:g}" for e in self.edges]
-        inner = [f"{a} to {b}" for a, b in pairwise(marks)]
-        return [f"below {marks[0]}", *inner, f"{marks[-1]} and above", "missing"]
-
-
-def axes_of(features: Sequence[Any]) -> tuple[FeatureBins, ...]:
-    """The axes of a model: ten bins between public bounds, or all levels. What has neither is left out."""
-    found = []
-    for f in features:
-        if f.kind == "number":
-            if f.low is not None and f.high is not None:
-                step = (f.high - f.low) / BINS
-                found.append(FeatureBins(f.name, tuple(f.low + step * i for i in range(1, BINS)), ()))
-        elif getattr(f, "levels_told", True):
-            found.append(FeatureBins(f.name, (), tuple(f.levels)))
-    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -218,8 +174,23 @@ class Recorder:
                 self._tables.pop(at).close()
             for at in [at for at in now if at not in self._tables]:
                 self._tables[at] = _Table(self._folder, now[at])
+                self._thread.submit(self._fitted_on, now[at])
             for table in self._tables.values():
                 self._told(table, table.add(None, self.period))
+
+    def _fitted_on(self, served: Served) -> None:
+        """Keep what a model tells of those it was fitted on, which periods are held against; free."""
+        try:
+            found = told_population(getattr(served.model, "card", {}), served.model.features)
+            if found is not None and not self.histograms.has(served.name, served.version, FITTED):
+                bins = {b.feature: b.names for b in bins_of(served.model.features)}
+                epsilon, scale, counts = found
+                says = Guarantee(tuple(served.model.guarantee))
+                self.histograms.keep(
+                    Histogram(served.name, served.version, FITTED, 0, epsilon, scale, bins, counts, says)
+                )
+        except Exception as error:
+            logs.event("drift_failed", logging.WARNING, model=served.name, **logs.fault(error))
 
     def note(self, served: Served, rows: Sequence[dict[str, Any]]) -> None:
         """Count one row of a request; quick. A period that has just ended is told on a thread."""
@@ -283,11 +254,11 @@ class _Table:
 
     def __init__(self, folder: Path, served: Served) -> None:
         self.model, self.version = served.name, served.version
-        self.axes = axes_of(served.model.features)
+        self.axes = bins_of(served.model.features)
         self._starts = [sum(a.size for a in self.axes[:i]) for i in range(len(self.axes))]
         self._cells = sum(a.size for a in self.axes)
         mark = hashlib.sha256(f"{served.name} {served.version}".encode()).hexdigest()[:32]
-        self._file = os.open(folder / f"drift-{mark}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._file = disk.opened(folder / f"drift-{mark}", os.O_RDWR | os.O_CREAT)
         size = (1 + self._cells) * _WORD.size
         if os.fstat(self._file).st_size != size:
             os.ftruncate(self._file, size)
@@ -302,7 +273,7 @@ class _Table:
     def add(self, places: list[int] | None, period: int) -> tuple[int, list[int]] | None:
         """Count a row in the running period; gives back the counts of one that has just ended, once."""
         with self._lock:
-            fcntl.lockf(self._file, fcntl.LOCK_EX)
+            locks.hold_bytes(self._file, 0, 0)
             try:
                 (running,) = _WORD.unpack_from(self._words, 0)
                 ended = None
@@ -316,7 +287,7 @@ class _Table:
                     _WORD.pack_into(self._words, at, _WORD.unpack_from(self._words, at)[0] + 1)
                 return ended
             finally:
-                fcntl.lockf(self._file, fcntl.LOCK_UN)
+                locks.let_go_of_bytes(self._file, 0, 0)
 
 
 # -- reading -------------------------------------------------------------------------------------------
@@ -345,7 +316,7 @@ def compared(baseline: Histogram, period: Histogram) -> dict[str, dict[str, Any]
             chance = mean * (1 - mean) * (1 / max(1.0, n) + 1 / max(1.0, m))
             variance = chance + noise[0] / max(1.0, n) ** 2 + noise[1] / max(1.0, m) ** 2
             worst = max(worst, abs(a - b) / math.sqrt(variance) if variance else 0.0)
-        enough = min(n, m) > 5 * max(baseline.scale, period.scale)
+        enough = n > 5 * baseline.scale and m > 5 * period.scale
         found[feature] = {
             "distance": round(sum(abs(a - b) for a, b in zip(p, q, strict=True)) / 2, 3),
             "changed": bool(worst > limit) if enough else None,
@@ -354,12 +325,17 @@ def compared(baseline: Histogram, period: Histogram) -> dict[str, dict[str, Any]
 
 
 def report(histograms: Histograms, model: str, version: str = "") -> dict[str, Any]:
-    """All periods of a model, each held against the first of its version; all from what is noisy."""
+    """All periods of a model, each held against what its version was fitted on; all from what is noisy.
+
+    Where the model does not tell what that was, the first period stands for it.
+    """
     periods = histograms.of(model, version)
     first: dict[str, Histogram] = {}
     lines = []
-    for period in periods:
+    for period in periods:  # what a version was fitted on comes before its periods
         base = first.setdefault(period.version, period)
+        if period.start == FITTED:
+            continue
         lines.append(
             {
                 "version": period.version,
@@ -369,10 +345,12 @@ def report(histograms: Histograms, model: str, version: str = "") -> dict[str, A
                 "noise_scale": round(period.scale, 3),
                 "requests": max(0, round(period.requests)),
                 "baseline": period is base,
+                "held_against": "fitted" if base.start == FITTED else "first period",
                 "features": compared(base, period),
                 "bins": period.bins,
                 "shares": {f: [round(s, 4) for s in period.shares(f)] for f in period.counts},
             }
         )
-    whole = periods[0].promised.compose(*(p.promised for p in periods[1:])) if periods else Guarantee(())
+    paid = [p.promised for p in periods if p.start != FITTED]
+    whole = paid[0].compose(*paid[1:]) if paid else Guarantee(())
     return {"model": model, "periods": lines, "guarantee": json.loads(whole.to_json())}

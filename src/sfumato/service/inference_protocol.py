@@ -18,6 +18,7 @@ from starlette.responses import Response
 
 import sfumato
 from sfumato.service import request_parts
+from sfumato.service.certainty import has_intervals
 from sfumato.service.keys import ApiKey
 from sfumato.service.middleware import NOTE
 from sfumato.service.openapi import NAME, row_schema
@@ -34,6 +35,7 @@ _WHOLE = ("INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT6
 _REAL = ("FP16", "FP32", "FP64", "BF16")
 DATATYPES = ("BOOL", "BYTES", *_WHOLE, *_REAL)
 _OUTPUTS = ("risk_score", "clamped")
+_INTERVAL = ("interval_low", "interval_high")  # of models with intervals
 _TENSOR = {"name", "shape", "datatype", "data", "parameters"}
 _REQUEST = {"id", "parameters", "inputs", "outputs"}
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -91,8 +93,8 @@ class InferenceProtocol:
                     {"name": f.name, "datatype": _datatype(f), "shape": [-1]} for f in served.model.features
                 ],
                 "outputs": [
-                    {"name": "risk_score", "datatype": "FP64", "shape": [-1]},
-                    {"name": "clamped", "datatype": "BYTES", "shape": [-1]},
+                    {"name": name, "datatype": "BYTES" if name == "clamped" else "FP64", "shape": [-1]}
+                    for name in _outputs_of(served)
                 ],
             }
         )
@@ -122,15 +124,22 @@ class InferenceProtocol:
         identity = asked.get("id")
         if identity is not None and (not isinstance(identity, str) or len(identity) > 200):
             raise _invalid("id", "text of at most 200 characters")
-        outputs = _outputs(asked.get("outputs"))
+        outputs = _outputs(asked.get("outputs"), _outputs_of(served))
         rows = _rows(asked["inputs"], served, settings.most_rows)
         told = b"" if under is None else b"\0".join([f"v2 {served.name} {served.version}".encode(), body])
-        question = Question(served, rows, True, False, key, under, settings.decimals, told)
+        question = Question(
+            served, rows, True, False, key, under, settings.decimals, told, b"", self._service.certainty
+        )
         answer = json.loads(await self._service.scored(question))
         data = {
             "risk_score": ("FP64", [score["risk_score"] for score in answer["scores"]]),
             "clamped": ("BYTES", [",".join(score["clamped"]) for score in answer["scores"]]),
         }
+        for place, name in enumerate(_INTERVAL):
+            data[name] = (
+                "FP64",
+                [score["interval"][place] for score in answer["scores"] if "interval" in score],
+            )
         content = {
             "model_name": served.name,
             "model_version": served.version,
@@ -200,9 +209,10 @@ def _request(served: Served) -> dict[str, Any]:
         }
         tensors.append(_closed(properties))
     inputs = {"type": "array", "prefixItems": tensors, "items": False, "minItems": len(tensors)}
-    wanted = {"enum": [[{"name": name}] for name in _OUTPUTS]}
+    # Many clients write null for what they do not ask for.
+    wanted = {"enum": [*([{"name": name}] for name in _outputs_of(served)), None]}
     whole = _closed({"inputs": inputs | {"maxItems": len(tensors)}})
-    whole["properties"] |= {"id": {"type": "string", "maxLength": 200}, "outputs": wanted}
+    whole["properties"] |= {"id": {"type": ["string", "null"], "maxLength": 200}, "outputs": wanted}
     return whole
 
 
@@ -242,12 +252,16 @@ def _datatype(feature: Feature) -> str:
     return "BOOL" if isinstance(level, bool) else "BYTES" if isinstance(level, str) else "FP64"
 
 
-def _outputs(given: object) -> list[str]:
+def _outputs_of(served: Served) -> tuple[str, ...]:
+    return _OUTPUTS + _INTERVAL if has_intervals(served.model) else _OUTPUTS
+
+
+def _outputs(given: object, known: tuple[str, ...]) -> list[str]:
     if given is None:
-        return list(_OUTPUTS)
+        return list(known)
     names = [e.get("name") if isinstance(e, dict) else None for e in given] if isinstance(given, list) else []
-    if not names or not all(n in _OUTPUTS for n in names) or len(set(names)) < len(names):
-        raise _invalid("outputs", f"each has a name, among {' and '.join(_OUTPUTS)}")
+    if not names or not all(n in known for n in names) or len(set(names)) < len(names):
+        raise _invalid("outputs", f"each has a name, among {' and '.join(known)}")
     return [str(name) for name in names]
 
 
@@ -266,6 +280,8 @@ def _rows(inputs: list[Any], served: Served, most: int) -> list[Row]:
             faults.append(Fault(0, name, "given more than once"))
         elif len(inputs) == 1 and len(shape) == 2 and name not in known:
             columns |= _matrix(shape, values, served, name, faults)
+        elif name not in known:  # were all its values null, a misspelt name would pass for a missing value
+            faults.append(Fault(0, name, "is no feature of this model"))
         elif len(shape) == 1 or (len(shape) == 2 and shape[1] == 1):
             columns[name] = values
         else:

@@ -7,7 +7,6 @@ burst ahead.
 
 from __future__ import annotations
 
-import fcntl
 import math
 import mmap
 import os
@@ -15,6 +14,7 @@ import struct
 import time
 from pathlib import Path
 
+from sfumato._system import disk, locks
 from sfumato.service.installation import MOST_KEYS
 from sfumato.service.keys import ApiKey
 
@@ -32,7 +32,7 @@ class Limits:
     processes."""
 
     def __init__(self, path: str | Path) -> None:
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._file = disk.opened(path, os.O_RDWR | os.O_CREAT)
         size = (MOST_KEYS + _TOKEN_PLACES) * _TIME.size
         if os.fstat(self._file).st_size != size:
             os.ftruncate(self._file, size)  # a hole: nothing is written until a key calls
@@ -47,7 +47,7 @@ class Limits:
         """0 if the call may pass, which is then counted; else the whole seconds until the next may."""
         place = key.number * _TIME.size
         interval = 1 / key.rate
-        fcntl.lockf(self._file, fcntl.LOCK_EX, _TIME.size, place)  # held for a few instructions only
+        locks.hold_bytes(self._file, _TIME.size, place)  # held for a few instructions only
         try:
             now = time.monotonic()
             due: float = max(now, _TIME.unpack_from(self._times, place)[0])
@@ -57,4 +57,4 @@ class Limits:
             _TIME.pack_into(self._times, place, due + interval)
             return 0
         finally:
-            fcntl.lockf(self._file, fcntl.LOCK_UN, _TIME.size, place)
+            locks.let_go_of_bytes(self._file, _TIME.size, place)

@@ -56,12 +56,13 @@ def event(name: str, level: int = logging.INFO, **fields: object) -> None:
         # Straight to the stream: a record of logging takes longer than most requests. As with a record, a
         # stream that is gone (its reader died) ends no request.
         with contextlib.suppress(OSError, ValueError):
-            _OWN[0].stream.write(json.dumps(line | fields) + "\n")
+            _OWN[0].stream.write(_LINE(line | fields) + "\n")
             _OWN[0].stream.flush()
     else:
         LOGGER.log(level, name, extra={"fields": {"event": name, **fields}})
 
 
+_LINE = json.JSONEncoder(check_circular=False).encode  # of plain values
 _OWN: list[logging.StreamHandler[TextIO]] = []  # where a worker's lines go, once it is set up
 
 

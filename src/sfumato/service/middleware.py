@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import secrets
 import time
 from collections.abc import Sequence
@@ -28,6 +29,7 @@ _HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"content-security-policy", PAGE_POLICY.encode()),
 ]
+_SCORE = re.compile(r"/v1/models/([^/]+)/score")
 _SECURE = (b"strict-transport-security", b"max-age=31536000")
 
 
@@ -45,7 +47,10 @@ class Note:
 
 
 class Middleware:
-    """The outermost layer. Request ids are ours: a caller's own could carry anything into the logs."""
+    """The outermost layer. Request ids are ours: a caller's own could carry anything into the logs.
+
+    score: answers POST /v1/models/{name}/score without a look at all other routes.
+    """
 
     def __init__(
         self,
@@ -55,8 +60,10 @@ class Middleware:
         secure: bool = False,
         root_path: str = "",
         telemetry: Telemetry | None = None,
+        score: ASGIApp | None = None,
     ) -> None:
         self._app, self._metrics, self._root, self._telemetry = app, metrics, root_path, telemetry
+        self._score = score or app
         self._headers = [*_HEADERS, _SECURE] if secure else _HEADERS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -88,10 +95,17 @@ class Middleware:
                 note.code = "bad_request"
                 await _refuse(answer, Refusal("bad_request"), [(b"connection", b"close")])
             else:
-                await self._app(self._inside(scope), receive, answer)
+                inside = self._inside(scope)
+                asked = _SCORE.fullmatch(inside["path"]) if scope["method"] == "POST" else None
+                if asked is None:
+                    await self._app(inside, receive, answer)
+                else:  # what is asked most goes straight to its function
+                    inside["path_params"] = {"name": asked[1]}
+                    await self._score(inside, receive, answer)
         except Exception as error:
             logs.event("fault", logging.ERROR, id=note.id, route=note.route, **logs.fault(error))
             if not note.status:
+                note.code = "fault"
                 await _refuse(answer, Refusal("fault"))
         finally:
             seconds = time.perf_counter() - start
@@ -108,7 +122,12 @@ class Middleware:
     def _account(self, note: Note, seconds: float, trace: str = "") -> None:
         self._metrics.request(note.route, note.status, seconds)
         fields: dict[str, Any] = {"id": note.id, "route": note.route, "status": note.status}
-        fields |= {k: v for k in ("code", "key", "model", "version") if (v := getattr(note, k))}
+        if note.code:
+            fields["code"] = note.code
+        if note.key:
+            fields["key"] = note.key
+        if note.model:
+            fields["model"], fields["version"] = note.model, note.version
         if trace:
             fields["trace"] = trace
         logs.event("request", ms=round(1000 * seconds, 2), **fields)

@@ -296,7 +296,11 @@ def _score_schemas(most_rows: int) -> Json:
         "description": "Features by name. /v1/models/{name} says which there are, with bounds and levels.",
         "additionalProperties": {"type": ["number", "string", "boolean", "null"]},
     }
-    contribution = _object({"feature": _TEXT, "contribution": _NUMBER})
+    interval = {
+        "type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2,
+        "description": "Where the fit without noise would have been; of models with intervals.",
+    }  # fmt: skip
+    contribution = _object({"feature": _TEXT, "contribution": _NUMBER}, {"interval": interval})
     explanation = _object(
         {
             "scale": {"const": "log-odds"},
@@ -304,9 +308,14 @@ def _score_schemas(most_rows: int) -> Json:
             "contributions": {"type": "array", "items": contribution},
         }
     )
-    score = {"risk_score": {"type": "number", "minimum": 0, "maximum": 1}, "clamped": _NAMES}
+    risk = {
+        "type": ["number", "null"], "minimum": 0, "maximum": 1,
+        "description": "Null only where the service was told to abstain and the interval is too wide.",
+    }  # fmt: skip
+    score = {"risk_score": risk, "clamped": _NAMES}
+    more = {"explanation": explanation, "interval": interval}
     opening = {"model": NAME, "version": NAME, "target": _TEXT, "guarantee": _TEXT}
-    scores = {"type": "array", "items": _object(score, {"explanation": explanation})}
+    scores = {"type": "array", "items": _object(score, more)}
     reference = {"$ref": "#/components/schemas/Row"}
     return {
         "Row": row,
@@ -318,7 +327,7 @@ def _score_schemas(most_rows: int) -> Json:
         },
         "Scored": {
             "oneOf": [
-                _object({**opening, **score}, {"explanation": explanation, **_UNPROVED}),
+                _object({**opening, **score}, {**more, **_UNPROVED}),
                 _object({**opening, "scores": scores}, _UNPROVED),
             ]
         },
@@ -348,6 +357,7 @@ def _model_schemas() -> Json:
                 "guarantee_json": {"type": "object"},
                 "features": {"type": "array", "items": feature},
                 "card": {"type": "object"},
+                "intervals": {"type": "boolean"},
                 "signer": {"type": ["string", "null"]},
                 "signer_compared": {"type": "boolean"},
                 "versions": {"type": "array", "items": NAME},

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.service import logs
+from sfumato.service.certainty import has_intervals
 from sfumato.service.installation import Installation
 from sfumato.service.request_parts import NAME
 from sfumato.service.settings import Settings
@@ -95,6 +96,7 @@ class Served:
             "guarantee_json": json.loads(guarantee.to_json()),
             "features": [feature_document(f) for f in self.model.features],
             "card": self.model.card,
+            "intervals": has_intervals(self.model),
             "signer": self.signer,
         }
         if self.noisy:
@@ -196,6 +198,11 @@ class Registry:
         if served.noisy and not self._settings.ledger:
             raise ParameterError(
                 f"{served.name} needs a ledger: each answer is debited.", hint="--ledger FILE"
+            )
+        if self._settings.unsure != "answer" and not has_intervals(served.model):
+            raise ParameterError(
+                f"{served.name} has no intervals: where it is not sure cannot be said.",
+                hint="fit it with --intervals, or leave --unsure out",
             )
         versions = self._served.setdefault(served.name, {})
         if any(other.noisy != served.noisy for other in versions.values()):

@@ -42,13 +42,19 @@ async def body_of(
 
 
 async def _collected(request: Request, most: int) -> bytes:
-    parts, size = [], 0
-    async for part in request.stream():
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await request.receive()
+        if message["type"] != "http.request":
+            raise ClientDisconnect
+        part: bytes = message.get("body", b"")
         size += len(part)
         if size > most:
             raise Refusal("too_large", headers={"connection": "close"})
+        if not message.get("more_body", False):
+            return b"".join([*parts, part]) if parts else part
         parts.append(part)
-    return b"".join(parts)
 
 
 def rows_of(body: bytes, most: int, fields: int) -> tuple[list[Row], bool]:

@@ -12,9 +12,8 @@ import json
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sfumato.errors import BudgetError, SfumatoError
 from sfumato.privacy import Ledger
@@ -22,6 +21,7 @@ from sfumato.privacy.grants import UNIT, debit
 from sfumato.privacy.noise import laplace
 from sfumato.privacy.rounding import down
 from sfumato.service.answers import Answers, Kept
+from sfumato.service.certainty import ALWAYS, Certainty, has_intervals, outwards
 from sfumato.service.keys import ApiKey
 from sfumato.service.registry import Served
 from sfumato.service.replies import MOST_FAULTS, Fault, Refusal, dumps
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 Outcomes = dict[str, int]  # how many scores were released, drawn, repeated
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     """One call, read and found well-formed."""
 
     served: Served
@@ -46,6 +45,7 @@ class Question:
     decimals: int | None = None
     told: bytes = b""  # what an idempotency key stands for: address, parameters and body as they came
     pseudonym: bytes = b""  # who is asked about, for the histograms of drift; opaque, and not kept
+    certainty: Certainty = ALWAYS
 
 
 def released(question: Question) -> bytes:
@@ -56,16 +56,25 @@ def released(question: Question) -> bytes:
     except SfumatoError as error:
         raise refused(error) from None
     parts = []
+    sure = has_intervals(served.model)
     for row, score in zip(question.rows, scored, strict=True):
         risk = coarse(score.probability, question.decimals)
-        part = f'"risk_score":{risk!r},"clamped":{json.dumps(score.clamped) if score.clamped else "[]"}'
-        if question.explain:
-            why = explanation(served.model, row, question.decimals)
+        part = _sure(question, row, risk) if sure else f'"risk_score":{risk!r}'
+        part += f',"clamped":{json.dumps(score.clamped) if score.clamped else "[]"}'
+        if question.explain and not (sure and part.startswith('"risk_score":null')):
+            why = explanation(served.model, row, question)
             part += f',"explanation":{json.dumps(why, allow_nan=False)}'
         parts.append(part)
     if question.many:
         return b"%b,%b" % (served.opening, ('"scores":[{' + "},{".join(parts) + "}]}").encode())
     return b"%b,%b}" % (served.opening, parts[0].encode())
+
+
+def _sure(question: Question, row: Row, risk: float) -> str:
+    """A score with its interval; null where the service was told to abstain."""
+    told, interval = question.certainty.told(question.served.model, row, risk)
+    low, high = outwards(interval, question.decimals)
+    return f'"risk_score":{"null" if told is None else repr(told)},"interval":[{low!r},{high!r}]'
 
 
 def refused(error: SfumatoError) -> Refusal:
@@ -81,16 +90,16 @@ def coarse(number: float, decimals: int | None) -> float:
     return number if decimals is None else round(number, decimals)
 
 
-def explanation(model: ReleasedModel, row: Row, decimals: int | None = None) -> dict[str, Any]:
-    """What each feature contributed to a score; free, as the score is."""
-    explained = model.explain(row)
-    return {
-        "scale": "log-odds",
-        "base": coarse(explained.base, decimals),
-        "contributions": [
-            {"feature": f, "contribution": coarse(c, decimals)} for f, c in explained.contributions
-        ],
-    }
+def explanation(model: ReleasedModel, row: Row, question: Question) -> dict[str, Any]:
+    """What each feature contributed to a score, with intervals where the model has them; free."""
+    explained, decimals = model.explain(row), question.decimals
+    parts: list[dict[str, Any]] = [
+        {"feature": f, "contribution": coarse(c, decimals)} for f, c in explained.contributions
+    ]
+    if has_intervals(model):
+        found = model.contribution_intervals(row, question.certainty.level)  # type: ignore[attr-defined]
+        parts = [p | {"interval": outwards(i, decimals)} for p, i in zip(parts, found, strict=True)]
+    return {"scale": "log-odds", "base": coarse(explained.base, decimals), "contributions": parts}
 
 
 class Scorer:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import ParameterError
+from sfumato.service.certainty import Certainty
 
 _OWN = "v1|v2|page|docs|healthz|readyz|metrics|openapi.json|cds-services"  # no prefix may begin so
 _PREFIX = re.compile(rf"(?!/(?:{_OWN})(?:/|$))(/[A-Za-z0-9][A-Za-z0-9._~-]{{0,63}}){{1,8}}")
@@ -33,6 +34,8 @@ class Settings:
     connections_per_address: open at once, in each worker. Behind a proxy all have the proxy's address.
     only_current: versions that are not current answer nobody.
     decimals: scores and explanations are rounded to so many, if given: a coarse score is harder to invert.
+    interval_level, widest, unsure: of models with intervals: their level, the width beyond which a score is
+        not sure, and what becomes of it then: answer, round or abstain.
     keep_hours: how long answers are kept. runtime: a folder of this run, for counters shared by workers.
     secure: answers tell browsers to come back by TLS only.
     root_path: the prefix under which a proxy shows the service, such as /scores. The proxy may take it away
@@ -59,6 +62,9 @@ class Settings:
     only_current: bool = False
     keep_hours: float = 24.0
     decimals: int | None = None
+    interval_level: float = 0.9
+    widest: float = 0.2
+    unsure: str = "answer"
     runtime: str = ""
     secure: bool = False
     root_path: str = ""
@@ -84,6 +90,7 @@ class Settings:
             faults.append("a connection asks within 600 seconds, and 1 to 1,000 of one address are open")
         if self.decimals is not None and not 1 <= self.decimals <= 15:
             faults.append("a score has 1 to 15 decimals")
+        faults += self.certainty.faults
         if any(len(key) != 64 or set(key) - set("0123456789abcdef") for key in self.trusted):
             faults.append("a trusted key is 64 hexadecimal digits")
         if self.telemetry and not re.fullmatch(r"https?://[^\s/@]+(/[^\s@]*)?", self.telemetry):
@@ -106,6 +113,11 @@ class Settings:
         """Read back what `to_json` wrote."""
         given: dict[str, Any] = json.loads(text)
         return cls(**{f.name: given[f.name] for f in fields(cls) if f.name in given})
+
+    @property
+    def certainty(self) -> Certainty:
+        """What is said of intervals."""
+        return Certainty(self.interval_level, self.widest, self.unsure)
 
     @property
     def folder(self) -> Path:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from sfumato._system import disk, locks
 from sfumato.errors import OutputError
 
 _PAUSE = 0.002
@@ -25,7 +25,7 @@ class SingleFlight:
     """Who is at work on what. A process opens the file once: closing any of two would end all its locks."""
 
     def __init__(self, path: str | Path, patience: float = 20.0) -> None:
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._file = disk.opened(path, os.O_RDWR | os.O_CREAT)
         self._here: set[bytes] = set()
         self._change = threading.Condition()
         self._patience = patience
@@ -48,7 +48,7 @@ class SingleFlight:
             try:
                 yield
             finally:
-                fcntl.lockf(self._file, fcntl.LOCK_UN, 1, place)
+                locks.let_go_of_bytes(self._file, 1, place)
         finally:
             with self._change:
                 self._here.discard(question)
@@ -59,7 +59,7 @@ class SingleFlight:
         # threads of a process for one and finds some where none are.
         while True:
             try:
-                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+                locks.hold_bytes(self._file, 1, place, wait=False)
                 return
             except OSError as error:
                 if error.errno not in (errno.EACCES, errno.EAGAIN):

@@ -40,7 +40,7 @@ class Service:
     """All that the routes stand on, in one worker."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+        self.settings, self.certainty = settings, settings.certainty
         folder = settings.runtime or tempfile.mkdtemp(prefix="sfumato-")
         self.installation = Installation(settings.keys, create=True)
         self.registry = Registry(settings, self.installation)
@@ -112,6 +112,10 @@ class Service:
 
     async def score(self, request: Request) -> Response:
         """Score one row or many."""
+        return Response(await self.score_bytes(request), media_type="application/json")
+
+    async def score_bytes(self, request: Request) -> bytes:
+        """The answer to a request for scores."""
         key = await self.admit(request, "score")
         given = request_parts.parameters(request, "version", "explain")
         version, explain = request_parts.version_of(given), request_parts.truth_of(given, "explain")
@@ -121,8 +125,10 @@ class Service:
         rows, many = request_parts.rows_of(body, self.settings.most_rows, served.most_fields)
         told = b"" if under is None else b"\0".join([f"{served.name} {version} {explain}".encode(), body])
         who = request_parts.pseudonym(request) if self.drift is not None else b""
-        question = Question(served, rows, many, explain, key, under, self.settings.decimals, told, who)
-        return Response(await self.scored(question), media_type="application/json")
+        question = Question(
+            served, rows, many, explain, key, under, self.settings.decimals, told, who, self.certainty
+        )
+        return await self.scored(question)
 
     async def scored(self, question: Question) -> bytes:
         """The answer to a question, by whichever protocol it came; free, or paid for and kept."""

@@ -85,6 +85,10 @@ class MarginalBootstrap:
 
     Rows of the data that break a constraint do not count, and a drawn one is drawn again as a whole. Of
     weights, the last declared edge is the largest that counts.
+
+    >>> people = sf.samples.members(200).select(["sex", "region"])
+    >>> sf.synthesize(people, sf.MarginalBootstrap(epsilon=0.5), rows=100).guarantee.claims[0].title
+    'differential privacy with epsilon = 0.5'
     """
 
     epsilon: Annotated[float | None, EPSILON] = None
@@ -167,6 +171,10 @@ class MarginalBootstrap:
 class ContingencyTable:
     """All columns at once, from the table of all their combinations. Without epsilon and alpha it repeats
     the people; with an epsilon the cells are noised once, with an alpha each row is perturbed a little.
+
+    >>> people = sf.samples.members(200).select(["sex", "region"])
+    >>> sf.synthesize(people, sf.ContingencyTable(epsilon=1.0), rows=100).guarantee.claims[0].title
+    'differential privacy with epsilon = 1'
     """
 
     epsilon: Annotated[float | None, EPSILON] = None

@@ -49,6 +49,13 @@ class Blocks:
 
     chosen: how the parents were found: "declared", "data", or "privately", for `epsilon` and `neighbours`.
     rows: how many rows were counted; dropped: how many broke a constraint. Both are confidential.
+
+    >>> from sfumato.synthesis.domain import Domain
+    >>> people = sf.samples.members(200)
+    >>> domain = Domain.of(people.schema, ["sex", "region", "diabetes"])
+    >>> blocks = sf.Blocks.fit(people, domain, {"diabetes": ["sex"]})
+    >>> blocks.parents
+    {'sex': (), 'region': (), 'diabetes': ('sex',)}
     """
 
     domain: Domain

@@ -48,7 +48,14 @@ class Zero:
 
 @dataclass(frozen=True)
 class Never:
-    """Nobody has all of these at once: {column: value or list of values}."""
+    """Nobody has all of these at once: {column: value or list of values}.
+
+    >>> people = sf.samples.members(200).select(["region", "insurance"])
+    >>> rule = sf.Never({"region": "west", "insurance": "uninsured"})
+    >>> release = sf.synthesize(people, sf.MarginalBootstrap(constraints=[rule]), rows=100)
+    >>> {"region": "west", "insurance": "uninsured"} in release.data.to_arrow().to_pylist()
+    False
+    """
 
     combination: Conditions = field(hash=False)
 
@@ -72,7 +79,14 @@ class Never:
 
 @dataclass(frozen=True)
 class Implies:
-    """Whoever has all of `when` has all of `then`: {column: value or list of values}."""
+    """Whoever has all of `when` has all of `then`: {column: value or list of values}.
+
+    >>> people = sf.samples.members(200).select(["region", "insurance"])
+    >>> rule = sf.Implies(when={"region": "west"}, then={"insurance": ["private", "public"]})
+    >>> release = sf.synthesize(people, sf.MarginalBootstrap(constraints=[rule]), rows=100)
+    >>> {"region": "west", "insurance": "uninsured"} in release.data.to_arrow().to_pylist()
+    False
+    """
 
     when: Conditions = field(hash=False)
     then: Conditions = field(hash=False)
@@ -104,7 +118,12 @@ class Implies:
 
 @dataclass(frozen=True)
 class Ordered:
-    """The first column is never above the second, where both are there: admission and discharge."""
+    """The first column is never above the second, where both are there: admission and discharge.
+
+    >>> rule = sf.Ordered("admitted", "discharged")
+    >>> rule.columns
+    ('admitted', 'discharged')
+    """
 
     first: str
     second: str
@@ -140,6 +159,11 @@ class Within:
     column: the detailed one; group: the coarse one. members: the codes of each group, {group: [codes]}.
     A missing code may occur in every group; a missing group has no code of its own unless one is given.
     The detailed column is drawn last, given its group, and no other column is drawn given it.
+
+    >>> codes = {"heart": ["I20", "I21"], "lung": ["J44", "J45"]}
+    >>> rule = sf.Within("code", "organ", codes)
+    >>> rule.columns
+    ('organ', 'code')
     """
 
     column: str

@@ -70,7 +70,13 @@ _OF_EPSILON = "by default a tenth of epsilon, or what a row costs"
 )
 @dataclass(frozen=True, eq=False)
 class PeGS:
-    """The perturbed Gibbs sampler. One of epsilon, epsilon_per_row, alpha and log_l says how much."""
+    """The perturbed Gibbs sampler. One of epsilon, epsilon_per_row, alpha and log_l says how much.
+
+    >>> people = sf.samples.members(300).select(["sex", "region", "diabetes"])
+    >>> release = sf.synthesize(people, sf.PeGS(epsilon=5.0, parents=1), rows=20)
+    >>> release.guarantee.claims[0].title
+    'differential privacy with epsilon = 5'
+    """
 
     epsilon: Annotated[float | None, EPSILON] = None
     epsilon_per_row: Annotated[float | None, EPSILON_PER_ROW] = None

@@ -47,6 +47,13 @@ def synthesize(
     key: a secret one is drawn if none is given; it is kept in the internal record. seed: for tests and
         teaching only, a promise that rests on the draw is then void.
     ledger: debited with the whole total before anything is drawn; for methods that promise an epsilon.
+
+    >>> people = sf.samples.members(300).select(["sex", "region", "diabetes"])
+    >>> release = sf.synthesize(people, sf.MarginalBootstrap(epsilon=1.0), rows=100)
+    >>> release.data.rows()
+    100
+    >>> release.guarantee.claims[0].title
+    'differential privacy with epsilon = 1'
     """
     if not isinstance(table, Table):
         raise ParameterError("synthesize takes a table.", hint="sf.scan(...) makes one")

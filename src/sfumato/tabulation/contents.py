@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.cells.layout import TOTAL, Layout, inner_cells, relations_of
+from sfumato.cells.layout import TOTAL, Layout, certain_cells, relations_of
 from sfumato.cells.publication import Relations
 from sfumato.counts import Codebook
 from sfumato.counts.tables import flat_keys
 from sfumato.errors import DataError, ParameterError
+from sfumato.seeds import Key
 from sfumato.table import Table
 from sfumato.tabulation.rules import Contributions
 
@@ -22,6 +25,7 @@ Index = NDArray[np.int64]
 Real = NDArray[np.float64]
 
 _TOP = 10  # largest contributions that are kept
+_MOST_ZEROS = 500_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +33,8 @@ class CellContents:
     """Every cell of every table once, and what is in it.
 
     codes: (cells, columns), -1 for a total.  rows: how many.  people: different persons, or rows where nobody
-    says whose. inner: how many inner cells lie under each.  sums: of the summed column, where there is one.
+    says whose. weights: summed weights, or rows where there are none.  sums: of the summed column, where
+    there is one.  keys: summed record keys, where cells have keys.
     """
 
     layouts: tuple[Layout, ...]
@@ -38,10 +43,22 @@ class CellContents:
     codes: Index
     rows: Index
     people: Index
-    inner: Index
-    relations: Relations
+    weights: Real
     sums: Contributions | None
+    keys: NDArray[np.uint64] | None = None
     smallest: float = 0.0  # of all contributions
+    lightest: float = 1.0  # of all weights
+    zeros_of: str | None = None  # a column whose zeros are listed, and may be withheld
+
+    @cached_property
+    def relations(self) -> Relations:
+        """Totals and their parts."""
+        return relations_of(self.layouts, self.columns, self.codes)
+
+    @cached_property
+    def inner(self) -> Index:
+        """How many inner cells that are not empty lie under each, as far as a reader can see."""
+        return certain_cells(self.layouts, self.columns, self.codes, self.rows == 0, self.zeros_of)
 
     def labels(self) -> dict[str, pa.Array]:
         """The labels of each column, as text; totals are `_T`, missing values empty."""
@@ -87,74 +104,112 @@ class CellContents:
         start = np.arange(len(inner) + 1, dtype=np.int64) * totals.shape[1]
         return inner, start, totals.ravel()
 
-    def places(self) -> tuple[Index, ...]:
-        """Where each cell lies on each column's axis."""
-        return tuple(self.codes[:, i] for i in range(len(self.columns)))
-
 
 @dataclass(frozen=True, eq=False)
 class _Records:
-    """What is counted: codes of the columns, how many rows each stands for, whose, and how much."""
+    """What is counted: codes of the columns, how many rows each stands for, whose, and how much.
+
+    value: what is summed, weights included.  key: the record key.
+    """
 
     codes: Index
     n: Index
-    person: Index | None
-    value: Real | None
+    person: Index | None = None
+    value: Real | None = None
+    weight: Real | None = None
+    key: NDArray[np.uint64] | None = None
 
 
 def count(
-    table: Table, layouts: Sequence[Layout], columns: tuple[str, ...], *, of: str | None, person: str | None
+    table: Table,
+    layouts: Sequence[Layout],
+    columns: tuple[str, ...],
+    *,
+    of: str | None = None,
+    person: str | None = None,
+    weight: str | None = None,
+    key: Key | None = None,
+    zeros_of: str | None = None,
 ) -> CellContents:
-    """Count every cell of every table."""
+    """Count every cell of every table.
+
+    key: gives each row, or each person, a record key.  zeros_of: a column of which every category is listed
+    in every group that somebody is in, also where it is 0.
+    """
     books = tuple(table.codebooks(columns).values())
-    cells: dict[tuple[int, ...], tuple[int, int, float, tuple[float, ...]]] = {}
-    whole = _read(table, columns, of, person) if of or person else None
-    smallest = 0.0
+    by_rows = bool(of or person or weight or key)
+    whole = _read(table, columns, of, person, weight, key) if by_rows else None
     counted = {} if whole is not None else table.tabulate([layout.columns for layout in layouts])
+    parts = []
     for layout in layouts:
         at = [columns.index(name) for name in layout.columns]
         if whole is not None:
-            records = _Records(whole.codes[:, at], whole.n, whole.person, whole.value)
+            records = replace(whole, codes=whole.codes[:, at])
         else:
             inner = counted[layout.columns]
-            records = _Records(inner.codes.astype(np.int64), inner.n.astype(np.int64), None, None)
+            records = _Records(inner.codes.astype(np.int64), inner.n.astype(np.int64))
         _require_nested(layout, records.codes)
-        _add(cells, layout, at, len(columns), records)
-    if whole is not None and whole.value is not None and len(whole.value):
-        smallest = float(whole.value.min())
-    codes = np.array(sorted(cells), np.int64).reshape(-1, len(columns))
-    found = [cells[tuple(row)] for row in codes.tolist()]
-    relations = relations_of(layouts, columns, codes)
-    people = np.array([p for _, p, _, _ in found], np.int64)
-    sums = None
-    if of:
-        largest = np.array([top for _, _, _, top in found]).reshape(-1, _TOP)
-        sums = Contributions(np.array([s for _, _, s, _ in found]), largest, people)
+        zeros = _zeros(records.codes, layout, zeros_of)
+        parts += _cells(layout, at, len(columns), records, zeros)
+    full = np.concatenate([codes for codes, _ in parts])
+    codes, first, _ = _distinct(full)
+    cells = _Content(*(np.concatenate(x)[first] for x in zip(*(c for _, c in parts), strict=True)))
+    summed = None if not of else Contributions(cells.value, cells.top, cells.people)
     return CellContents(
-        tuple(layouts), columns, books, codes, np.array([n for n, _, _, _ in found], np.int64), people,
-        inner_cells(layouts, columns, codes), relations, sums, smallest,
+        tuple(layouts), columns, books, codes, cells.rows, cells.people, cells.weight, summed,
+        cells.key if key is not None else None, _least(None if whole is None else whole.value, 0.0),
+        _least(None if whole is None else whole.weight, 1.0), zeros_of,
     )  # fmt: skip
 
 
-def _read(table: Table, columns: tuple[str, ...], of: str | None, person: str | None) -> _Records:
-    """The rows themselves: needed where contributions or persons are looked at."""
+def _least(values: Real | None, default: float) -> float:
+    return float(values.min()) if values is not None and len(values) else default
+
+
+def _read(
+    table: Table, columns: tuple[str, ...], of: str | None, person: str | None, weight: str | None,
+    key: Key | None,
+) -> _Records:  # fmt: skip
+    """The rows themselves: needed where contributions, persons, weights or keys are looked at."""
     named = [*columns, person] if person and person not in columns else list(columns)
     coded = table.encode(named)
     codes = coded.codes.astype(np.int64).T
     who = codes[:, named.index(person)] if person else None
-    value = None
-    if of:
-        table.schema.require([of])
-        try:
-            parts = [b.column(0).cast(pa.float64(), safe=False) for b in table.batches([of])]
-        except pa.ArrowInvalid:  # its words quote a cell
-            raise DataError(f"column '{of}' holds cells that are not numbers.", hint="sum a number") from None
-        value = np.concatenate(
-            [np.empty(0), *(p.fill_null(0.0).to_numpy(zero_copy_only=False) for p in parts)]
+    value = _numbers(table, of) if of else None
+    heavy = _numbers(table, weight) if weight else None
+    if heavy is not None and (heavy < 0).any():
+        raise DataError(
+            f"column '{weight}': {int((heavy < 0).sum())} weights are negative.", hint="give weights from 0"
         )
-        if not np.isfinite(value).all():
-            raise DataError(f"column '{of}' holds numbers without end.", hint="leave those rows out")
-    return _Records(codes[:, : len(columns)], np.ones(len(codes), np.int64), who, value)
+    if value is not None and heavy is not None:
+        value = value * heavy
+    keys = None
+    if key is not None:
+        names = table.codebooks([person])[person] if person else None
+        keys = record_keys(key, len(codes), who, names)
+    return _Records(codes[:, : len(columns)], np.ones(len(codes), np.int64), who, value, heavy, keys)
+
+
+def _numbers(table: Table, name: str) -> Real:
+    table.schema.require([name])
+    try:
+        parts = [b.column(0).cast(pa.float64(), safe=False) for b in table.batches([name])]
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # its words quote a cell
+        raise DataError(f"column '{name}' holds cells that are not numbers.", hint="name a number") from None
+    value = np.concatenate([np.empty(0), *(p.fill_null(0.0).to_numpy(zero_copy_only=False) for p in parts)])
+    if not np.isfinite(value).all():
+        raise DataError(f"column '{name}' holds numbers without end.", hint="leave those rows out")
+    return value
+
+
+def record_keys(key: Key, rows: int, who: Index | None, names: Codebook | None) -> NDArray[np.uint64]:
+    """A number of 64 bits for each row: hung on the person where there is one, else on the row's place."""
+    own = key.derive("record keys")
+    if who is None or names is None:
+        return own.words(sweep=0, first_row=0, rows=rows)
+    persons = names.decode(np.arange(names.size)).to_pylist()
+    words = [own.derive("" if p is None else str(p)).to_bytes()[1:9] for p in persons]
+    return np.frombuffer(b"".join(words), "<u8").astype(np.uint64)[who]
 
 
 def _require_nested(layout: Layout, codes: Index) -> None:
@@ -170,39 +225,82 @@ def _require_nested(layout: Layout, codes: Index) -> None:
                 )
 
 
-def _add(
-    cells: dict[tuple[int, ...], tuple[int, int, float, tuple[float, ...]]],
-    layout: Layout,
-    at: Sequence[int],
-    width: int,
-    records: _Records,
-) -> None:
+class _Content(NamedTuple):
+    """What is in cells: rows, persons, weight, sum, largest contributions, summed record keys."""
+
+    rows: Index
+    people: Index
+    weight: Real
+    value: Real
+    top: Real
+    key: NDArray[np.uint64]
+
+
+def _zeros(codes: Index, layout: Layout, column: str | None) -> Index:
+    """Every category of a column, with those it lies in, in every group that somebody is in."""
+    axis = next((axis for axis in layout.axes if column in axis), None)
+    if axis is None:
+        return codes[:0]
+    own = [layout.columns.index(name) for name in axis]
+    others = [i for i in range(len(layout.columns)) if i not in own]
+    groups, categories = _distinct(codes[:, others])[0], _distinct(codes[:, own])[0]
+    if len(groups) * len(categories) > _MOST_ZEROS:
+        raise ParameterError(
+            f"more than {_MOST_ZEROS:,} cells would have to be listed to hide zeros of '{column}'.",
+            hint="take fewer columns, or a coarser one",
+        )
+    full = np.zeros((len(groups) * len(categories), len(layout.columns)), np.int64)
+    full[:, others] = np.repeat(groups, len(categories), axis=0)
+    full[:, own] = np.tile(categories, (len(groups), 1))
+    return full
+
+
+def _cells(
+    layout: Layout, at: Sequence[int], width: int, records: _Records, zeros: Index
+) -> list[tuple[Index, _Content]]:
     """Every cell of one table: for each axis a level, or all of it."""
+    every = np.concatenate([records.codes, zeros])
     chains = [[axis[:level] for level in range(len(axis) + 1)] for axis in layout.axes]
+    found = []
     for kept in itertools.product(*chains):
         filled = [layout.columns.index(name) for part in kept for name in part]
-        labels, where = _grouped(records.codes[:, filled])
-        rows = np.bincount(where, records.n, len(labels)).astype(np.int64)
-        people, top = rows, np.zeros((len(labels), _TOP))
-        sums: Real = np.zeros(len(labels))
-        if records.person is not None:
-            pairs = np.unique(np.column_stack([where, records.person]), axis=0)
-            people = np.bincount(pairs[:, 0], minlength=len(labels))
-        if records.value is not None:
-            sums = np.bincount(where, records.value, len(labels)).astype(np.float64)
-            top = _largest(where, records, len(labels))
+        labels, _, where = _distinct(every[:, filled])
+        where = where[: len(records.codes)]
         full = np.full((len(labels), width), -1, np.int64)
         full[:, [at[i] for i in filled]] = labels
-        for row, *content in zip(full.tolist(), rows.tolist(), people.tolist(), sums, top, strict=True):
-            cells[tuple(row)] = (content[0], content[1], float(content[2]), tuple(content[3].tolist()))
+        found.append((full, _content(records, where, len(labels))))
+    return found
 
 
-def _grouped(codes: Index) -> tuple[Index, Index]:
-    """The combinations that occur, and the one of each record."""
+def _content(records: _Records, where: Index, n: int) -> _Content:
+    rows = np.bincount(where, records.n, n).astype(np.int64)
+    people, weight, value = rows, rows.astype(np.float64), np.zeros(n)
+    top, keys = np.zeros((n, 0)), np.zeros(n, np.uint64)
+    if records.person is not None:
+        pairs = _distinct(np.column_stack([where, records.person]))[0]
+        people = np.bincount(pairs[:, 0], minlength=n)
+    if records.weight is not None:
+        weight = np.bincount(where, records.weight, n).astype(np.float64)
+    if records.value is not None:
+        value = np.bincount(where, records.value, n).astype(np.float64)
+        top = _largest(where, records, n)
+    if records.key is not None:
+        np.add.at(keys, where, records.key)
+    return _Content(rows, people, weight, value, top, keys)
+
+
+def _distinct(codes: Index) -> tuple[Index, Index, Index]:
+    """The combinations that occur, where each is first, and the one of each record."""
     if not codes.shape[1]:
-        return np.zeros((min(len(codes), 1), 0), np.int64), np.zeros(len(codes), np.int64)
-    labels, where = np.unique(codes, axis=0, return_inverse=True)
-    return labels, where.reshape(-1)
+        here = min(len(codes), 1)
+        return np.zeros((here, 0), np.int64), np.zeros(here, np.int64), np.zeros(len(codes), np.int64)
+    sizes = (codes.max(axis=0, initial=-1) + 2).tolist()
+    keys = flat_keys((codes + 1).astype(np.uint64), sizes)
+    if keys is None:
+        labels, first, where = np.unique(codes, axis=0, return_index=True, return_inverse=True)
+        return labels, first, where.reshape(-1)
+    _, first, where = np.unique(keys, return_index=True, return_inverse=True)
+    return codes[first], first, where.reshape(-1)
 
 
 def _largest(where: Index, records: _Records, n: int) -> Real:

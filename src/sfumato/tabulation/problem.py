@@ -22,7 +22,7 @@ class HidingProblem:
     sensitive: cells that are withheld in any case, and of which a reader must be left with [low, high].
     cost: what it costs to withhold a cell.  kept: cells that must be published.
     alone: cells with one contributor.  whole: all are whole numbers.
-    places: for each axis of the tables, where each cell lies on it.
+    most: what a reader knows of a withheld cell, too: it is not above this.
     """
 
     relations: Relations
@@ -35,7 +35,7 @@ class HidingProblem:
     kept: Flags
     alone: Flags
     whole: bool = True
-    places: tuple[Index, ...] = ()
+    most: Real | None = None
 
     @property
     def size(self) -> int:
@@ -44,7 +44,9 @@ class HidingProblem:
 
     def published(self, withheld: Flags) -> Published:
         """What a reader is told when these cells are withheld."""
-        return Published.of_values(self.relations, self.values, withheld, least=self.least, whole=self.whole)
+        low = np.where(withheld, self.least, self.values)
+        high = np.where(withheld, np.inf if self.most is None else self.most, self.values)
+        return Published(self.relations, low, high, np.full(self.size, self.whole))
 
     def targets(self) -> list[Target]:
         """What must not be narrowed."""
@@ -62,6 +64,14 @@ class Merged:
     def spread(self, withheld: Flags) -> Flags:
         """A pattern of the merged cells, for all of them."""
         return withheld[self.of]
+
+    def change(self, cells: Index, step: Real) -> tuple[Index, Real]:
+        """A change of the merged cells, for all of them."""
+        moved = np.zeros(self.problem.size)
+        moved[cells] = step
+        spread = moved[self.of]
+        found = np.flatnonzero(spread)
+        return found, spread[found]
 
 
 def merge(problem: HidingProblem) -> Merged:
@@ -107,8 +117,12 @@ def _reduced(problem: HidingProblem, heads: Index, of: Index) -> HidingProblem:
     np.maximum.at(high, of[asked], problem.high[asked])
     least = np.full(n, -np.inf)
     np.maximum.at(least, of, problem.least)
+    most = np.full(n, np.inf)
+    if problem.most is not None:
+        np.minimum.at(most, of, problem.most)
     return replace(
         problem,
+        most=most,
         relations=Relations(matrix[rows], problem.relations.least[rows], problem.relations.most[rows]),
         values=problem.values[heads],
         least=least,
@@ -118,5 +132,4 @@ def _reduced(problem: HidingProblem, heads: Index, of: Index) -> HidingProblem:
         cost=np.bincount(of, problem.cost, n).astype(np.float64),
         kept=any_of(problem.kept),
         alone=any_of(problem.alone),
-        places=tuple(p[heads] for p in problem.places),
     )

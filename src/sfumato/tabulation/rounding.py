@@ -32,7 +32,13 @@ class Rounded:
 
 @dataclass(frozen=True)
 class ControlledRounding:
-    """Round every count to a multiple of the base, so that all totals add up. No cell is withheld."""
+    """Round every count to a multiple of the base, so that all totals add up. No cell is withheld.
+
+    >>> people = sf.samples.members(300)
+    >>> release = sf.tabulate(people, "region,sex", method=sf.ControlledRounding(5))
+    >>> {count % 5 for count in release.data.to_arrow()["count"].to_pylist()}
+    {0}
+    """
 
     base: int = 3
 

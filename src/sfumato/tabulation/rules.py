@@ -28,6 +28,12 @@ class MinimumCount:
     - 1.
 
     persons: count different persons, not rows. None: where the table says whose rows they are.
+
+    >>> people, fast = sf.samples.members(300), sf.CellSuppression(effort="fast")
+    >>> release = sf.tabulate(people, "region,race", sf.MinimumCount(3), method=fast)
+    >>> counts = release.data.to_arrow()["count"].drop_null().to_pylist()
+    >>> min(count for count in counts if count) >= 3
+    True
     """
 
     m: int = 5
@@ -48,6 +54,13 @@ class PPercent:
 
     The second largest contributor subtracts its own: what is left, but for the rest, is the largest. q: how
     well everybody knew the rest before, as a share of it; 1 is not at all (the p% rule), less is the pq rule.
+
+    >>> people = sf.samples.members(300)
+    >>> release = sf.tabulate(
+    ...     people, "region", method=sf.CellSuppression(effort="fast"), of="cost", sums=sf.PPercent(0.1)
+    ... )
+    >>> release.data.columns
+    ('region', 'count', 'cost')
     """
 
     p: float = 0.15
@@ -66,7 +79,15 @@ class PPercent:
 
 @dataclass(frozen=True)
 class Dominance:
-    """A sum of which the n largest contributors make up more than the share k is sensitive."""
+    """A sum of which the n largest contributors make up more than the share k is sensitive.
+
+    >>> people = sf.samples.members(300)
+    >>> release = sf.tabulate(
+    ...     people, "region", method=sf.CellSuppression(effort="fast"), of="cost", sums=sf.Dominance(1, 0.8)
+    ... )
+    >>> release.data.columns
+    ('region', 'count', 'cost')
+    """
 
     n: int = 1
     k: float = 0.85
@@ -80,3 +101,36 @@ class Dominance:
     def room(self, cells: Contributions) -> Real:
         """How far a reader must be left in doubt of each sum; not above 0 where it is not sensitive."""
         return np.asarray(cells.largest[:, : self.n].sum(axis=1) / self.k - cells.total)
+
+
+@dataclass(frozen=True)
+class Homogeneity:
+    """A group of whom the share `share` or more are in one category of a column is sensitive: whoever knows
+    that somebody is in the group knows the category.
+
+    Everybody in one category means zeros elsewhere, so zeros of this column may be withheld, too.
+
+    >>> people = sf.samples.members(300)
+    >>> release = sf.tabulate(
+    ...     people,
+    ...     "region,diabetes",
+    ...     method=sf.CellSuppression(effort="fast"),
+    ...     homogeneity=sf.Homogeneity("diabetes", share=0.99),
+    ... )
+    >>> release.guarantee.claims[0].title
+    'hidden cells: counts of 1 to 4 cannot be reckoned back'
+    """
+
+    column: str
+    share: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.column, str) or not self.column:
+            raise ParameterError("homogeneity is of a column.", hint="Homogeneity('diagnosis')")
+        if isinstance(self.share, bool) or not 0.5 < self.share <= 1:
+            raise ParameterError("the share lies above one half, up to 1.", hint="Homogeneity('dx', 0.95)")
+
+    def least(self, people: NDArray[np.int64], group: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Down to which count a reader must be left in doubt; above the count where it is not sensitive."""
+        edge = np.ceil(self.share * group - 1e-9).astype(np.int64)
+        return np.where((people >= edge) & (people > 0), edge - 1, people + 1)

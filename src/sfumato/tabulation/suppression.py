@@ -8,6 +8,8 @@ Tested by: tests/tabulation/test_suppression.py
 
 from __future__ import annotations
 
+import itertools
+import time
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,6 +24,7 @@ from sfumato.tabulation.search import PatternSearch, Requirement, until
 
 Flags = NDArray[np.bool_]
 Real = NDArray[np.float64]
+Index = NDArray[np.int64]
 
 EFFORTS = ("fast", "normal", "exact")
 COSTS = ("cells", "counts", "log counts")
@@ -58,6 +61,13 @@ class CellSuppression:
     cost: what is kept low: how many cells are withheld, the counts in them, or the logarithm of the counts.
     time_limit: seconds of the processor.  work_limit: linear programs, for runs that must come out the same.
     contributors: hide cells also from whoever is alone in another cell.
+    ranges: show small counts as '1-4' in place of nothing. Readers then know which cells are small; all of
+    the range must stay possible.
+
+    >>> people = sf.samples.members(300)
+    >>> release = sf.tabulate(people, "region,race", method=sf.CellSuppression(effort="fast"))
+    >>> release.data.to_arrow()["count"].null_count
+    12
     """
 
     effort: Literal["fast", "normal", "exact"] = "normal"
@@ -65,6 +75,7 @@ class CellSuppression:
     time_limit: float = 50.0
     work_limit: int | None = None
     contributors: bool = True
+    ranges: bool = False
     search_seed: int = 0
 
     def __post_init__(self) -> None:
@@ -106,8 +117,12 @@ class CellSuppression:
         findings = self._hide_from_contributors(problem, merged, search)
         bound = primary
         if self.effort == "exact":
-            bound = primary + prove(search, self.time_limit)
-            findings = self._hide_from_contributors(problem, merged, search)
+            end = time.process_time() + self.time_limit
+            asked = -1
+            while asked < len(search.requirements) and time.process_time() < end:  # contributors may ask more
+                asked = len(search.requirements)
+                bound = primary + prove(search, end - time.process_time())
+                findings = self._hide_from_contributors(problem, merged, search)
         withheld = merged.spread(search.withheld)
         if findings.found:
             raise DataError(
@@ -115,16 +130,20 @@ class CellSuppression:
                 hint="publish fewer tables, or coarser ones",
             )
         cost = float(problem.cost[withheld].sum())
-        return Pattern(withheld, findings, cost, min(bound, cost), search.extra - before, search.programs)
+        added = max(search.extra - before, 0.0)
+        return Pattern(withheld, findings, cost, min(bound, cost), added, search.programs)
 
     def _hide_from_contributors(
         self, problem: HidingProblem, merged: Merged, search: PatternSearch
     ) -> Findings:
         """Let the attacker look; what a contributor finds is required next, until nothing is found."""
         alone = np.flatnonzero(problem.alone).tolist() if self.contributors else []
+        seen: list[tuple[Index, Real]] = []
         for last in range(_ROUNDS + 1):
             attacker = Attacker(problem.published(merged.spread(search.withheld)), problem.values)
-            findings = attacker.judge(problem.targets(), alone=alone)
+            hints = (merged.change(m.cells, m.step) for m in search.movements())
+            findings = attacker.judge(problem.targets(), alone=alone, hints=itertools.chain(seen, hints))
+            seen += attacker.witnesses
             if not findings.victims or last == _ROUNDS:
                 return findings
             for contributor, victim in findings.victims:
@@ -148,21 +167,24 @@ def _some(problem: HidingProblem, cell: int) -> float:
 def _refuse_kept(problem: HidingProblem, merged: Merged) -> None:
     clash = merged.problem.kept & merged.problem.sensitive
     if clash.any():
-        n = int((clash[merged.of] & problem.kept).sum())
+        cells = np.flatnonzero(clash[merged.of] & problem.kept)
         raise DataError(
-            f"{n} of the cells that must be published are sensitive, or equal to one that is.",
+            f"{len(cells)} of the cells that must be published are sensitive, or equal to one that is.",
             hint="let them be withheld, or make the table coarser",
+            values=cells.tolist(),
         )
 
 
 def _impossible(problem: HidingProblem, merged: Merged, search: PatternSearch, seed: int) -> DataError:
-    """Say how many cells cannot be hidden, and what giving way would cost."""
-    n = len({r.cell for r in search.impossible})
+    """Say how many cells cannot be hidden, and what giving way would cost; its values are cells by number."""
+    open_ = {r.cell for r in search.impossible}
+    n = len(open_)
     what = f"{n} sensitive cell{'s' * (n > 1)} cannot be hidden"
     if not problem.kept.any():
         return DataError(
             f"{what}: too few cells are there to hide them among.",
             hint="join categories, or publish fewer tables",
+            values=[i for i, cell in enumerate(merged.of.tolist()) if cell in open_],
         )
     from dataclasses import replace
 
@@ -172,8 +194,9 @@ def _impossible(problem: HidingProblem, merged: Merged, search: PatternSearch, s
     for requirement in search.requirements[len(relaxed.requirements) :]:  # of contributors
         relaxed.require(requirement)
     relaxed.start()
-    given = int((relaxed.withheld[merged.of] & problem.kept).sum())
+    given = np.flatnonzero(relaxed.withheld[merged.of] & problem.kept)
     return DataError(
         f"{what} while {int(problem.kept.sum())} cells must be published.",
-        hint=f"withholding {given} of those cells would do, or make the table coarser",
+        hint=f"withholding {len(given)} of those cells would do, or make the table coarser",
+        values=given.tolist(),
     )

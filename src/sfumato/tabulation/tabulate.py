@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.cells.layout import Layout, read_layouts, require_columns
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.io import scan
-from sfumato.privacy import Guarantee, HiddenCells, NoGuarantee, Unit
-from sfumato.release import InternalRecord, Release
+from sfumato.release import Release
 from sfumato.schema import Role
 from sfumato.seeds import Key
 from sfumato.table import Table
+from sfumato.tabulation.cell_keys import CellKeys
 from sfumato.tabulation.contents import CellContents, count
+from sfumato.tabulation.history import COUNT, earlier_tables, with_earlier
+from sfumato.tabulation.outcome import CellShape, perturbed, rounded, suppressed
 from sfumato.tabulation.problem import HidingProblem
 from sfumato.tabulation.rounding import ControlledRounding
-from sfumato.tabulation.rules import Dominance, MinimumCount, PPercent
+from sfumato.tabulation.rules import Dominance, Homogeneity, MinimumCount, PPercent
 from sfumato.tabulation.suppression import CellSuppression, Pattern
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 Flags = NDArray[np.bool_]
 Real = NDArray[np.float64]
 
-COUNT = "count"
 _WIDTH = 0.2  # of a sum with too few contributors: how far a reader is left in doubt, as a share of it
 
 
@@ -39,9 +39,12 @@ def tabulate(
     tables: str | Iterable[str | Sequence[str | Sequence[str]] | Layout],
     rule: MinimumCount | int = 5,
     *,
-    method: CellSuppression | ControlledRounding | None = None,
+    method: CellSuppression | ControlledRounding | CellKeys | None = None,
     of: str | None = None,
     sums: PPercent | Dominance | None = None,
+    means: bool = False,
+    weight: str | None = None,
+    homogeneity: Homogeneity | None = None,
     keep: Iterable[Sequence[str]] = (),
     earlier: Sequence[Release] = (),
 ) -> Release:
@@ -49,39 +52,104 @@ def tabulate(
 
     table: rows of people.  tables: what to publish: 'area>county,age' is a table by county within area and
     age, with all totals; several may be given, and are protected together. rule: which counts are sensitive.
-    of: a column to be summed in every cell, too; `sums` is what is sensitive about sums.  keep: totals that
-    must be published, by their columns: () is the grand total, ('area',) the totals of the areas.  earlier:
-    releases of tables of the same people. What they show is known.
+    of: a column to be summed in every cell, too; `sums` is what is sensitive about sums.  means: show its
+    mean in place of the sum.  weight: a column of weights: weighted counts and sums are shown, and people are
+    counted without weights.  homogeneity: groups that are all in one category of a column are sensitive,
+    too.  keep: totals that must be published, by their columns: () is the grand total,
+    ('area',) the totals of the areas.  earlier: releases of tables of the same people. What they show is
+    known.
+
+    >>> people = sf.samples.members(300)
+    >>> release = sf.tabulate(people, "region,race", method=sf.CellSuppression(effort="fast"))
+    >>> release.data.columns
+    ('region', 'race', 'count')
+    >>> release.guarantee.claims[0].title
+    'hidden cells: counts of 1 to 4 cannot be reckoned back'
     """
     data = table if isinstance(table, Table) else scan(table, keep_text=True)
     asked = MinimumCount(rule) if isinstance(rule, int) and not isinstance(rule, bool) else rule
     if not isinstance(asked, MinimumCount):
         raise ParameterError("the rule is a smallest count.", hint="sf.MinimumCount(5), or 5")
     method, sums = method or CellSuppression(), sums or PPercent()
+    if means and of is None:
+        raise ParameterError("means of what?", hint="name the column: of='charge', means=True")
     layouts = read_layouts(tables)
-    known, shown = _earlier(earlier)
+    known, shown = earlier_tables(earlier)
     columns = require_columns([*layouts, *known], data.columns)
-    clash = [repr(n) for n in (COUNT, of) if n in columns]
+    shape = CellShape(of, means, weight)
+    clash = [repr(n) for n in (COUNT, of, shape.summed, weight) if n in columns]
     if clash:
         raise ParameterError(f"{listed(clash)} cannot be a column of a table.", hint="rename the column")
+    if homogeneity is not None:
+        _refuse_homogeneity(homogeneity, columns, method, weight, known)
+    if not isinstance(method, CellSuppression) and (of or weight or known or tuple(keep)):
+        what = "only counts are rounded or moved: no sums, no weights, no earlier tables, none kept."
+        raise ParameterError(what, hint="leave out of, weight, earlier and keep, or use CellSuppression")
     person = _person(data, asked)
-    contents = count(data, [*layouts, *known], columns, of=of, person=person)
+    key = None
+    if isinstance(method, CellKeys):
+        key = method.key or Key.fresh()
+    contents = count(
+        data, [*layouts, *known], columns, of=of, person=person, weight=weight, key=key,
+        zeros_of=homogeneity.column if homogeneity else None,
+    )  # fmt: skip
     if not len(contents.codes):
         raise DataError("there are no rows to count.", hint="give rows")
     if isinstance(method, ControlledRounding):
-        if of is not None or known or tuple(keep):
-            what = "rounding takes counts of one table: no sums, no earlier tables, nothing to be kept."
-            raise ParameterError(what, hint="leave out of, earlier and keep, or use CellSuppression")
-        return _rounded(contents, method)
-    kept = _kept(contents, keep)
-    problem = _of_counts(contents, asked, method, kept)
-    problem, before = _given(problem, contents, shown)
-    pattern = method.protect(problem)
-    findings = {COUNT: pattern}
-    if of is not None:
-        findings[of] = method.protect(_of_sums(contents, asked, sums, method, problem, pattern))
-        pattern = findings[of]
-    return _release(contents, asked, method, problem, pattern, findings, of, before)
+        return rounded(contents, method)
+    if isinstance(method, CellKeys):
+        assert key is not None
+        return perturbed(contents, method, asked, key)
+    return _hidden(contents, asked, method, sums, shape, _kept(contents, keep), shown, homogeneity)
+
+
+def _refuse_homogeneity(
+    rule: Homogeneity, columns: Sequence[str], method: object, weight: str | None, known: Sequence[Layout]
+) -> None:
+    if rule.column not in columns:
+        raise ParameterError(
+            f"homogeneity: no table has a column {rule.column!r}.", hint="name a column of the tables"
+        )
+    if not isinstance(method, CellSuppression) or weight is not None or known or method.ranges:
+        raise ParameterError(
+            "homogeneity is hidden by withholding counts: no weights, no ranges, no earlier tables.",
+            hint="leave those out",
+        )
+
+
+def _hidden(
+    contents: CellContents, rule: MinimumCount, method: CellSuppression, sums: PPercent | Dominance,
+    shape: CellShape, kept: Flags, shown: Sequence[object], homogeneity: Homogeneity | None,
+) -> Release:  # fmt: skip
+    """Withhold cells of the counts, then of the sums, where what hides the counts hides too little."""
+    problem = _of_weights(contents, rule, method, kept) if shape.weight else None
+    if problem is None:
+        problem = _of_counts(contents, rule, method, kept)
+    if homogeneity is not None:
+        problem = _of_groups(contents, homogeneity, problem)
+    problem, before = with_earlier(problem, contents, shown)  # type: ignore[arg-type]
+    pattern = _protected(contents, method, problem)
+    patterns = {COUNT: pattern}
+    if shape.of is not None:
+        pattern = _protected(contents, method, _of_sums(contents, rule, sums, problem, pattern))
+        patterns[shape.of] = pattern
+    return suppressed(contents, rule, method, pattern, patterns, shape, before, problem.sensitive)
+
+
+def _protected(contents: CellContents, method: CellSuppression, problem: HidingProblem) -> Pattern:
+    """A pattern; where there is none, the error names kinds of cells, and holds their labels for who asks."""
+    try:
+        return method.protect(problem)
+    except DataError as error:
+        cells = [n for n in error.values if isinstance(n, int)]
+        if not cells:
+            raise
+        filled = contents.codes[cells] >= 0
+        kinds = sorted({tuple(n for n, f in zip(contents.columns, row, strict=True) if f) for row in filled})
+        named = listed([f"cells by {' x '.join(kind)}" if kind else "the grand total" for kind in kinds])
+        labels = contents.labels()
+        written = [", ".join(f"{n} {labels[n][i]}" for n in contents.columns) for i in cells]
+        raise DataError(f"{error.message} It is about {named}.", hint=error.hint, values=written) from None
 
 
 def _person(data: Table, rule: MinimumCount) -> str | None:
@@ -115,15 +183,67 @@ def _of_counts(
     inner = contents.inner.astype(np.float64)
     sensitive = rule.counts(contents.people)
     high = np.maximum(np.maximum(rule.m - 1, inner + 1), values)
+    least, most = inner, np.full(len(values), np.inf)
+    if method.ranges:
+        if not np.array_equal(contents.rows, contents.people):
+            raise ParameterError(
+                "ranges are of people, and these tables count rows of people who have several.",
+                hint="leave out ranges, or count one row of each person",
+            )
+        told = sensitive & (inner < rule.m - 1)
+        most[told] = rule.m - 1
+        # Whoever sees a cell without its range knows that it is not small, but for those of many parts.
+        least = np.where(told | (inner >= rule.m - 1), inner, float(rule.m))
+        least = np.minimum(least, values)
     return HidingProblem(
-        contents.relations, values, inner, sensitive, inner, high, method.costs(values), kept,
-        contents.people == 1, True, contents.places(),
+        contents.relations, values, least, sensitive, inner, high, method.costs(values), kept,
+        contents.people == 1, True, most,
+    )  # fmt: skip
+
+
+def _of_groups(contents: CellContents, rule: Homogeneity, problem: HidingProblem) -> HidingProblem:
+    """The same, with cells that hold (nearly) everybody of a group, which must not be known to."""
+    at = contents.columns.index(rule.column)
+    axis = next(a for layout in contents.layouts for a in layout.axes if rule.column in a)
+    own = [contents.columns.index(n) for n in axis]
+    number = {tuple(row): i for i, row in enumerate(contents.codes.tolist())}
+    inner = np.flatnonzero(contents.codes[:, at] >= 0)
+    above = contents.codes[inner].copy()
+    above[:, own] = -1
+    group = np.array([number[tuple(row)] for row in above.tolist()], np.int64)
+    edge = rule.least(contents.rows[inner], contents.rows[group])
+    told = edge <= contents.rows[inner]
+    cells, low, high = inner[told], problem.low.copy(), problem.high.copy()
+    plain = ~problem.sensitive
+    low[plain] = high[plain] = problem.values[plain]
+    low[problem.sensitive] = np.maximum(low[problem.sensitive], 1.0)
+    low[cells] = np.minimum(low[cells], edge[told])
+    sensitive = problem.sensitive.copy()
+    sensitive[cells] = True
+    return replace(problem, sensitive=sensitive, low=low, high=high)
+
+
+def _of_weights(
+    contents: CellContents, rule: MinimumCount, method: CellSuppression, kept: Flags
+) -> HidingProblem:
+    """Weighted counts: sensitive by people, and hidden as sums of few people are."""
+    if method.ranges:
+        raise ParameterError("weighted counts have no ranges.", hint="leave out ranges, or weight")
+    values, inner = contents.weights, contents.inner.astype(np.float64)
+    sensitive = rule.counts(contents.people)
+    least = np.minimum(inner * contents.lightest, values)
+    room = np.where(sensitive, _WIDTH * values, 0.0)
+    sensitive &= room > 0
+    return HidingProblem(
+        contents.relations, values, least, sensitive, np.maximum(values - room, least), values + room,
+        method.costs(values), kept, contents.people == 1, False,
+        np.full(len(values), np.inf),
     )  # fmt: skip
 
 
 def _of_sums(
-    contents: CellContents, rule: MinimumCount, sums: PPercent | Dominance, method: CellSuppression,
-    counted: HidingProblem, pattern: Pattern,
+    contents: CellContents, rule: MinimumCount, sums: PPercent | Dominance, counted: HidingProblem,
+    pattern: Pattern,
 ) -> HidingProblem:  # fmt: skip
     """The same cells, with sums in them. What is withheld of the counts is withheld here, too."""
     cells = contents.sums
@@ -144,112 +264,5 @@ def _of_sums(
         high=(cells.total + room) / unit,
         kept=counted.kept & ~pattern.withheld,
         whole=False,
+        most=np.full(len(room), np.inf),
     )
-
-
-# -- earlier tables ------------------------------------------------------------------------------
-
-
-def _earlier(releases: Sequence[Release]) -> tuple[list[Layout], list[dict[tuple[str, ...], bool]]]:
-    """The layouts of earlier releases, and of each cell whether it was shown."""
-    layouts: list[Layout] = []
-    shown = []
-    for release in releases:
-        claims = [c for c in release.guarantee if isinstance(c, HiddenCells)]
-        if not claims:
-            raise ParameterError("an earlier release holds no tables.", hint="give what sf.tabulate returned")
-        layouts += read_layouts(claims[0].layout)
-        rows = release.data.to_arrow()
-        names = [n for n in rows.column_names if n in claims[0].columns]
-        lists = [rows[n].to_pylist() for n in names]
-        there = [v is not None for v in rows[COUNT].to_pylist()]
-        shown.append(
-            {
-                tuple(sorted((n, v) for n, v in zip(names, labels, strict=True) if v != "_T")): flag
-                for labels, flag in zip(zip(*lists, strict=True), there, strict=True)
-            }
-        )
-    return layouts, shown  # type: ignore[return-value]
-
-
-def _given(problem: HidingProblem, contents: CellContents, shown: Sequence[Any]) -> tuple[HidingProblem, int]:
-    """What was shown stays shown, what was withheld stays withheld."""
-    if not shown:
-        return problem, 0
-    labels = {name: values.to_pylist() for name, values in contents.labels().items()}
-    kept, hidden = problem.kept.copy(), problem.sensitive.copy()
-    for i in range(problem.size):
-        key = tuple(sorted((n, labels[n][i]) for n in contents.columns if labels[n][i] != "_T"))
-        for earlier in shown:
-            if key in earlier:
-                kept[i] |= earlier[key]
-                hidden[i] |= not earlier[key]
-    told = kept & problem.sensitive
-    if told.any():
-        raise DataError(
-            f"{int(told.sum())} cells are sensitive, and an earlier release shows them.",
-            hint="what is published cannot be taken back; leave these cells out",
-        )
-    low = np.where(problem.sensitive, problem.low, problem.values)
-    high = np.where(problem.sensitive, problem.high, problem.values)
-    known = int((kept & hidden).sum())
-    if known:
-        raise DataError(
-            f"{known} cells were shown once and withheld once.", hint="give releases of the same data"
-        )
-    return replace(problem, kept=kept, sensitive=hidden, low=low, high=high), int(kept.sum())
-
-
-# -- what comes out ------------------------------------------------------------------------------
-
-
-def _rounded(contents: CellContents, method: ControlledRounding) -> Release:
-    key = Key.fresh()
-    rounded = method.round(contents, key)
-    labels = contents.labels()
-    shown = pa.table({**labels, COUNT: rounded.counts})
-    internal = pa.table({**labels, "rows": contents.rows, "people": contents.people})
-    why = (
-        f"Counts are rounded to multiples of {method.base}, so that an inner cell is off by less than "
-        f"{method.base} and all totals add up. Totals bound what was rounded: sf.assess_tables says what a "
-        "reader can tell."
-    )
-    extra = {"rounding": {"base": method.base, "farthest": rounded.farthest, "mean": rounded.mean}}
-    record = InternalRecord(key=key, tables={"cells": internal}, extra=extra)
-    about = f"A table of {len(contents.codes)} cells, rounded to multiples of {method.base}."
-    return Release(Table.from_arrow(shown), Guarantee.of(NoGuarantee("rounded counts", why)), record, about)
-
-
-def _release(
-    contents: CellContents, rule: MinimumCount, method: CellSuppression, problem: HidingProblem,
-    pattern: Pattern, findings: dict[str, Pattern], of: str | None, known: int,
-) -> Release:  # fmt: skip
-    labels = contents.labels()
-    withheld = pattern.withheld
-    shown: dict[str, pa.Array] = {**labels, COUNT: pa.array(contents.rows, mask=withheld)}
-    if of is not None and contents.sums is not None:
-        shown[of] = pa.array(contents.sums.total, mask=withheld)
-    layout = ";".join(x.text for x in contents.layouts)
-    claim = HiddenCells(
-        rule.m, contents.columns, layout, of or "", method.contributors, unit=Unit.row()
-    ).assuming(
-        "Readers know the tables, that zeros are left out, and at most what they contributed themselves."
-    )
-    why = np.where(rule.counts(contents.people), "few people", np.where(withheld, "hides another cell", ""))
-    internal = pa.table(
-        {**labels, "rows": contents.rows, "people": contents.people, "withheld": withheld, "why": why}
-    )
-    extra = {
-        name: {
-            "withheld": int(p.withheld.sum()), "cost": p.cost, "bound": p.bound, "gap": p.gap,
-            "for contributors": p.for_contributors, "by program only": p.findings.by_program_only,
-            "programs": p.programs,
-        }
-        for name, p in findings.items()
-    }  # fmt: skip
-    record = InternalRecord(tables={"cells": internal}, extra={"suppression": extra, "shown before": known})
-    about = (
-        f"{len(contents.layouts)} table{'s' * (len(contents.layouts) > 1)} of {len(contents.codes)} cells, "
-        f"{int(withheld.sum())} of them withheld."
-    )
-    return Release(Table.from_arrow(pa.table(shown)), Guarantee.of(claim), record, about)

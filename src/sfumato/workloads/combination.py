@@ -56,6 +56,12 @@ def combine_estimates(
 
     kind: what was drawn: all cells, those of some columns or rows, or the missing ones.
     size_ratio: rows of one synthetic file / rows of the original, for the non-negative variant.
+
+    >>> found = sf.combine_estimates([10.1, 9.9, 10.0, 10.2, 9.8], [0.08, 0.09, 0.08, 0.09, 0.08])
+    >>> round(found.estimate, 2)
+    10.0
+    >>> [round(end, 2) for end in found.interval(0.95)]
+    [9.43, 10.57]
     """
     q, v = np.asarray(estimates, np.float64), np.asarray(variances, np.float64)
     faults = []

@@ -89,6 +89,11 @@ def market_risk(
     estimator: any scikit-learn regressor that takes weights; least squares by default.
     actual: members of the new market with their costs, to see how good the answer is.
     repeats: bootstrap samples; 0 for none.
+
+    >>> plan, existing, market = (sf.samples.members(200, seed=seed) for seed in (3, 4, 5))
+    >>> risk = sf.market_risk(plan, existing, market, columns=["sex"], cost="cost", factor=1.05, repeats=0)
+    >>> round(risk.expected)
+    3438
     """
     if not factor > 0:
         raise ParameterError("factor must be positive.", hint="factor=1.08: 8% dearer than here")

@@ -64,6 +64,11 @@ def shift_weights(
         some of it is at hand, as the enrolled of a market (Eq. 16 with equal enrolment given x).
     clip: the largest weight, in multiples of the mean; None for no limit.
     old_weight, new_weight: survey weights of the two populations' rows.
+
+    >>> old, new = sf.samples.members(300, seed=1), sf.samples.members(300, seed=2)
+    >>> weights = sf.shift_weights(old, old, new, ["sex", "region"])
+    >>> weights.values.shape
+    (300,)
     """
     return from_aligned(
         align([rows, old, new], columns), method=method, coding=coding, clip=clip, old_weight=old_weight,

@@ -38,6 +38,11 @@ def transfer_weights(
     target: people the task's model will be used on; None: those of its own training rows.
     bins: a numeric response is cut at this many quantiles of all tasks.
     smoothing: rows added to each task at every combination that occurs (counts only).
+
+    >>> wards = [sf.samples.members(200, seed=seed) for seed in (1, 2)]
+    >>> weights = sf.transfer_weights(wards, 0, ["sex"], "diabetes")
+    >>> weights.values.shape
+    (400,)
     """
     if not 0 <= task < len(tasks) or len(tasks) < 2:
         raise ParameterError("there must be two tasks at least, and `task` be one of them.", hint="task=0")

@@ -51,6 +51,13 @@ class ModelGuided:
 
     The model learns from a random `share` of the rows. With `leaking` the classes tell something about each
     row's outcome that no criterion counts; the guarantee says so.
+
+    >>> people = sf.samples.members(60).select(["sex", "insurance", "diabetes"])
+    >>> ladders = dict.fromkeys(["sex", "insurance"], sf.hierarchy.Suppression())
+    >>> method = sf.ModelGuided("diabetes")
+    >>> release = sf.anonymize(people, sf.KAnonymity(5), method=method, hierarchies=ladders)
+    >>> bool(release.counts("sex", "insurance").n.min() >= 5)
+    True
     """
 
     target: Annotated[str, declared.TARGET]

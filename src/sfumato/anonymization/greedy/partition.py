@@ -45,6 +45,12 @@ class Partition:
     """Split each part at its two rows farthest apart, the others going to the closer end.
 
     The distance is 2 Measure(LUB(A, B)) - Measure(A) - Measure(B).
+
+    >>> people = sf.samples.members(60).select(["sex", "region", "insurance"])
+    >>> ladders = dict.fromkeys(people.columns, sf.hierarchy.Suppression())
+    >>> release = sf.anonymize(people, sf.KAnonymity(5), method=sf.Partition(), hierarchies=ladders)
+    >>> bool(release.counts(*people.columns).n.min() >= 5)
+    True
     """
 
     loss: Annotated[CellMeasure, declared.loss("What distances are made of", of_cells)] = field(

@@ -50,6 +50,12 @@ class Beam:
 
     Without `closed` it is the thesis' literal algorithm. That is k-*ambiguity*: the released rows are not
     alike, and whoever matches all people with all rows at once finds some.
+
+    >>> people = sf.samples.members(60).select(["sex", "region", "insurance"])
+    >>> ladders = dict.fromkeys(people.columns, sf.hierarchy.Suppression())
+    >>> release = sf.anonymize(people, sf.KAnonymity(5), method=sf.Beam(width=3), hierarchies=ladders)
+    >>> bool(release.counts(*people.columns).n.min() >= 5)
+    True
     """
 
     width: Annotated[int, declared.count("How many sets are kept; 1 is Greedy.", 1, beginner=True)] = 5
@@ -137,7 +143,14 @@ class Beam:
 )
 @dataclass(frozen=True)
 class Greedy(Beam):
-    """`Beam` with one set: the thesis' Greedy, closed into disjoint classes unless `closed=False`."""
+    """`Beam` with one set: the thesis' Greedy, closed into disjoint classes unless `closed=False`.
+
+    >>> people = sf.samples.members(60).select(["sex", "region", "insurance"])
+    >>> ladders = dict.fromkeys(people.columns, sf.hierarchy.Suppression())
+    >>> release = sf.anonymize(people, sf.KAnonymity(5), method=sf.Greedy(closed=False), hierarchies=ladders)
+    >>> release.guarantee.claims[0].title
+    'k-ambiguity with k = 5'
+    """
 
     width: int = field(default=1, init=False)
 

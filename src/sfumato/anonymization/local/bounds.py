@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymization import limits
 from sfumato.anonymization.local.forest import HierarchyForest
+from sfumato.anonymization.problem import Problem
 from sfumato.progress import report
 
 if TYPE_CHECKING:
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 ROOM = 30_000  # candidates a row may have before its search is given up
 BUDGET = 60_000  # looks at candidates per row
+PER_NODE, PER_COMBINATION = 60e-6, 12e-9  # seconds of a pass over all boxes; measured
+PASSES = 40
 STEP = 256  # combinations at once where the clock is not asked
 
 
@@ -62,6 +66,33 @@ def bounded(
     except KeyboardInterrupt:
         pass
     return float((least * n).sum())
+
+
+def bounded_by_prices(
+    problem: Problem,
+    f: HierarchyForest,
+    members: NDArray[np.int64],
+    k: int,
+    seconds: float | None,
+    effort: float,
+) -> float | None:
+    """The same by prices; None where going through all boxes twice would take longer than there is time for.
+
+    Without `seconds` the clock is not asked: as many passes are made as take about `effort` seconds.
+    """
+    from sfumato.anonymization.local.prices import BoxWalk, raised
+
+    assert problem.max_level is not None
+    hierarchies = problem.hierarchies
+    top = [min(int(m), h.height) for m, h in zip(problem.max_level, hierarchies, strict=True)]
+    nodes = math.prod(t + 1 for t in top)
+    one = nodes * (PER_NODE + PER_COMBINATION * len(members))
+    allowed = effort if seconds is None else seconds
+    if k <= 1 or problem.n[members].sum() < k or 2 * one > allowed:
+        return None
+    losses = [f.loss[f.base[j] : f.base[j + 1]] for j in range(len(hierarchies))]
+    walk = BoxWalk(hierarchies, losses, top, problem.leaves[members], problem.n[members], k)
+    return raised(walk, seconds, PASSES if seconds is not None else max(1, min(PASSES, int(allowed / one))))
 
 
 def _in_steps(work: Callable[[int, int], None], items: int, until: float | None, label: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -37,9 +38,14 @@ def planted(problem: Problem) -> HierarchyForest:
     """The forest of a problem. Columns that weigh nothing cost nothing."""
     assert problem.weights is not None
     share = problem.weights / problem.weights.sum()
-    parents = [parents_of(h) for h in problem.hierarchies]
     losses = [h.loss * w for h, w in zip(problem.hierarchies, share, strict=True)]
-    sizes = np.array([h.size for h in problem.hierarchies], np.int64)
+    return grown(problem.hierarchies, losses)
+
+
+def grown(hierarchies: Sequence[Hierarchy], losses: Sequence[NDArray[np.float64]]) -> HierarchyForest:
+    """A forest whose nodes lose what is given, by column."""
+    parents = [parents_of(h) for h in hierarchies]
+    sizes = np.array([h.size for h in hierarchies], np.int64)
     width = np.where(sizes <= WIDEST, sizes, 0)
     tables = [lub_table(p) if w else np.empty(0, np.int32) for p, w in zip(parents, width, strict=True)]
     return HierarchyForest(

@@ -112,6 +112,11 @@ def microaggregate(
     seed: for tests and teaching; the order of the rows can then be undone.
 
     The table is held in memory. Other columns are released as they are, in an order that is drawn anew.
+
+    >>> people = sf.samples.members(100).select(["age", "cost"])
+    >>> release = sf.microaggregate(people, ["age"], 5, drop=["cost"])
+    >>> bool(release.counts("age").n.min() >= 5)
+    True
     """
     names = tuple(columns)
     _refuse_others(table, names, drop)

@@ -32,7 +32,12 @@ _PER_BLOCK, _LARGEST = 400, 64_000  # clusters a block should have at least, unl
 
 @dataclass(frozen=True)
 class Clustering:
-    """What k-member clustering leaves open. response_weight is w of (4); all columns are standardized."""
+    """What k-member clustering leaves open. response_weight is w of (4); all columns are standardized.
+
+    >>> alike = sf.Clustering(response_weight=2.0, ties="random")
+    >>> sf.ClusterResample(response="cost", clustering=alike).clustering.response_weight
+    2.0
+    """
 
     response_weight: Annotated[
         float, Parameter(Number("How much the response counts beside the quasi-identifiers.", 0))

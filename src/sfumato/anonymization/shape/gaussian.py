@@ -45,6 +45,9 @@ class GaussianDither:
     """Section 3.2.2: N(mean_l, Sigma_l + loading I) for every cluster l.
 
     loading: keeps the covariance of few or equal rows regular; larger hides more and blurs more.
+
+    >>> sf.ClusterDither(dither=sf.GaussianDither(loading=0.5)).dither
+    GaussianDither(loading=0.5)
     """
 
     loading: Annotated[

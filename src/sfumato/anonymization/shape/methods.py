@@ -174,6 +174,11 @@ class ClusterResample(_Cluster):
 
     With replacement the law of the quasi-identifiers is kept on average (Lemma 1), by weight where there are
     weights; without it exactly, row for row.
+
+    >>> people = sf.samples.members(100).select(["age", "sex", "cost"])
+    >>> release = sf.anonymize(people, sf.KAnonymity(5), method=sf.ClusterResample(response="cost"))
+    >>> release.guarantee.claims[0].title
+    're-identification at most 1/5 for every record'
     """
 
     replacement: Annotated[
@@ -212,6 +217,11 @@ class ClusterDither(_Cluster):
     """Section 3.2.2: continuous noise around each cluster, transformed back to the law of the original.
 
     In Python `dither` is any object with `fit`, see `sfumato.anonymization.shape.gaussian`.
+
+    >>> people = sf.samples.members(100).select(["age", "sex", "cost"])
+    >>> release = sf.anonymize(people, sf.KAnonymity(5), method=sf.ClusterDither(response="cost"))
+    >>> release.guarantee.claims[0].title
+    're-identification at most 1/5 for every record'
     """
 
     dither: Annotated[Dither, nested(GaussianDither, "The noise.")] = field(default_factory=GaussianDither)
@@ -264,6 +274,11 @@ class Centroid(_Cluster):
     """The conventional release: each row shows its cluster's middle.
 
     Numbers and dates: the mean. Ordered levels: the level nearest to the mean. Others: the most frequent.
+
+    >>> people = sf.samples.members(100).select(["age", "sex", "cost"])
+    >>> release = sf.anonymize(people, sf.KAnonymity(5), method=sf.Centroid())
+    >>> bool(release.counts("age", "sex").n.min() >= 5)
+    True
     """
 
     def _made(self, grouped: Grouped, plan: dict[str, object]) -> Release:

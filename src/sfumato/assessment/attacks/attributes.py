@@ -26,7 +26,7 @@ from sfumato.assessment.attacks.beliefs import (
     released_nodes,
     secrets,
 )
-from sfumato.assessment.attacks.intruder import Floats, Ints, knows, look
+from sfumato.assessment.attacks.intruder import Distinct, Floats, Ints, knows, look
 from sfumato.assessment.attacks.success import CONFIDENCE, NothingToAttack, mean_interval, rate
 from sfumato.assessment.reading.alignment import Pair
 from sfumato.errors import DataError, ParameterError
@@ -174,19 +174,23 @@ def learnt(
     values = int(np.count_nonzero(counts))
     used = np.flatnonzero(usable)
     used = used[learnt_from(len(used), values)] if estimator is None else used
-    inputs = _inputs(view.released[used], tables)
+    alike, weights = np.column_stack([view.released[used], target[used]]), {}
+    if estimator is None:  # records that are alike are learnt from once, with their number
+        kinds = Distinct.among(alike)
+        alike, weights = kinds.rows, {"sample_weight": kinds.sizes.astype(np.float64)}
+    inputs = _inputs(alike[:, :-1], tables)
     if estimator is None:
-        estimator = _quick_enough(inputs.nnz * values)
+        estimator = _quick_enough(int(np.diff(inputs.indptr) @ kinds.sizes) * values)
     model = importlib.import_module("sklearn.base").clone(estimator)
     with warnings.catch_warnings():
         # An intruder who stops before the last digit guesses as well.
         warnings.simplefilter("ignore", importlib.import_module("sklearn.exceptions").ConvergenceWarning)
-        model.fit(inputs, target[used])
+        model.fit(inputs, alike[:, -1], **weights)
     guess = partial(_predicted, model, tables)
-    right = in_turn(guess, view.people, values) == secrets(pair, sensitive)
+    right = in_turn(guess, view.persons, values) == secrets(pair, sensitive)
     others = None
     if control is not None:
-        strangers = look(pair, known, control).people
+        strangers = look(pair, known, control).persons
         others = in_turn(guess, strangers, values) == secrets(pair, sensitive, control)
     return [
         rate(
@@ -206,7 +210,7 @@ def learnt(
 def _quick_enough(work: int) -> Any:
     """A model by the steps that one round of fitting takes: cells that are not 0, times classes."""
     if work <= _WORK:
-        return importlib.import_module("sklearn.linear_model").LogisticRegression(max_iter=100)
+        return importlib.import_module("sklearn.linear_model").LogisticRegression(max_iter=100, tol=1e-3)
     return importlib.import_module("sklearn.naive_bayes").MultinomialNB(alpha=0.5)
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.assessment.attacks.intruder import Floats, Ints, View, encode, known_columns, look
+from sfumato.assessment.attacks.intruder import Distinct, Floats, Ints, View, encode, known_columns, look
 from sfumato.assessment.reading.alignment import Pair
 from sfumato.assessment.reading.same_values import is_number
 from sfumato.errors import ParameterError
@@ -155,10 +155,11 @@ def learnt_from(records: int, secrets_: int) -> Ints:
     return np.sort(Key.from_seed(0).generator("learnt from").choice(records, most, replace=False))
 
 
-def in_turn(guess: Callable[[Ints], Ints], people: Ints, secrets_: int) -> Ints:
-    """Guesses about people, so many at a time as tables of them by secrets hold."""
+def in_turn(guess: Callable[[Ints], Ints], persons: Distinct, secrets_: int) -> Ints:
+    """Guesses about people, each kind of person once, so many at a time as tables of them by secrets hold."""
     step = max(1, _LEARNT // max(1, secrets_))
-    return np.concatenate([guess(people[i : i + step]) for i in range(0, len(people), step)])
+    rows = persons.rows
+    return np.concatenate([guess(rows[i : i + step]) for i in range(0, len(rows), step)])[persons.of]
 
 
 def numbers_of(table: Table, column: str) -> Floats | None:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sfumato.assessment.reading import notation
 from sfumato.assessment.reading.alignment import Pair, align
 from sfumato.assessment.reading.bins import column_numbers, edge_numbers
-from sfumato.counts import Codebook, canonical, canonical_type
+from sfumato.counts import Codebook, Coded, canonical, canonical_type
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.schema import Value
 from sfumato.table import Table
@@ -212,23 +212,22 @@ def look(pair: Pair, columns: Sequence[str], people: Table | None = None) -> Vie
 
 
 def _look(pair: Pair, names: list[str], people: Table | None) -> View:
+    covers = {name: _covers(pair, name) for name in names}
+    # Columns of few values first: their beginnings are shared by most records.
+    names = sorted(names, key=lambda name: len(covers[name]))
     original, released = pair.codes()
-    at = [original.columns.index(c) for c in names]
-    targets = original.codes[at].T.astype(np.int64) if people is None else encode(pair, people, names)
-    records = released.codes[[released.columns.index(c) for c in names]].T.astype(np.int64)
+    targets = _by_row(original, names) if people is None else encode(pair, people, names)
+    records = _by_row(released, names)
     if not len(targets) or not len(records):
         raise DataError(
             "an attack needs at least one person and one released record.", hint="check the files"
         )
-    covers = [_covers(pair, name) for name in names]
-    # Columns of few values first: their beginnings are shared by most records.
-    order = np.argsort([len(c) for c in covers], kind="stable")
-    return View(
-        tuple(names[i] for i in order),
-        np.ascontiguousarray(targets[:, order]),
-        np.ascontiguousarray(records[:, order]),
-        tuple(np.ascontiguousarray(covers[i]) for i in order),
-    )
+    return View(tuple(names), targets, records, tuple(np.ascontiguousarray(covers[c]) for c in names))
+
+
+def _by_row(coded: Coded, names: Sequence[str]) -> Ints:
+    """The codes of these columns, row by row; copied once, as there may be millions."""
+    return coded.codes[[coded.columns.index(c) for c in names]].T.astype(np.int64, order="C")
 
 
 def _covers(pair: Pair, name: str) -> NDArray[np.bool_]:

@@ -13,7 +13,7 @@ learnt by expectation and maximization, not taken as even.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -75,22 +75,21 @@ def fit(
     sensitive cells; spread: (sensitive nodes, secrets), what they may stand for.
     """
     secrets_ = spread.shape[1]
-    # A record's secret is fixed by its cell where that is exact, else shared out among what it covers.
-    belief = spread[nodes]
+    belief = _believed(spread, nodes)
     levels = [level_of(c) for c in covers]
     groups = np.column_stack([level.of_node[released[:, c]] for c, level in enumerate(levels)])
-    parents = forest(groups, [level.size for level in levels], belief)
+    parents = forest(groups, [level.size for level in levels], belief.likeliest, secrets_)
     columns = [
         _Column(released[:, c], cover, secrets_, *((groups[:, p], levels[p].size) if p >= 0 else ()))
         for c, (cover, p) in enumerate(zip(covers, parents, strict=True))
     ]
-    prior = belief.sum(axis=0) + _PRIOR
+    prior = belief.counts() + _PRIOR
     before = -np.inf
     for _ in range(min(rounds, max(5, _STEPS // max(1, sum(c.steps for c in columns))))):
-        prior = (belief.sum(axis=0) + _PRIOR) / (belief.sum() + _PRIOR * secrets_)
+        prior = (belief.counts() + _PRIOR) / (belief.counts().sum() + _PRIOR * secrets_)
         for column in columns:
             column.maximize(belief)
-        belief, fitness = _expect(prior, columns, (spread > 0)[nodes])
+        belief, fitness = belief.expect(prior, columns)
         if fitness - before < 1e-7 * abs(fitness):
             break
         before = fitness
@@ -148,12 +147,12 @@ class _Column:
             masses(self.given, self.group, self.cell, *self.covered, out)
         return np.asarray(np.maximum(out, 1e-300))
 
-    def maximize(self, belief: Floats) -> None:
+    def maximize(self, belief: _Settled | _Shared) -> None:
         """Tables from the expected leaves: a generalized cell is shared out by the present tables."""
         from sfumato.assessment.attacks._network_kernels import expected
 
         # how often what a record shows goes with a secret
-        seen = np.add.reduceat(belief[self.order], self.first, axis=0)
+        seen = belief.together(self)
         share = seen / self.mass()
         leaves = self.table * (self.covers.T @ (self.alone @ share)).T
         if self.given is None:
@@ -169,15 +168,68 @@ def _normal(table: Floats) -> Floats:
     return np.asarray(table / table.sum(axis=-1, keepdims=True))
 
 
-def _expect(prior: Floats, columns: Sequence[_Column], possible: NDArray[np.bool_]) -> tuple[Floats, float]:
-    """P(secret | record) and the log-likelihood of the release."""
-    total = np.where(possible, np.log(prior)[None, :], -np.inf)
-    for column in columns:
-        total = total + np.log(column.mass())[column.distinct.of]
-    top = total.max(axis=1, keepdims=True)
-    weights = np.exp(total - top)
-    sums = weights.sum(axis=1, keepdims=True)
-    return weights / sums, float((top + np.log(sums)).sum())
+@dataclass(frozen=True, eq=False)
+class _Settled:
+    """Every record's secret, known because its released cell is exact; of so many secrets."""
+
+    likeliest: Ints
+    secrets: int
+
+    def counts(self) -> Floats:
+        """How many records have each secret."""
+        return np.bincount(self.likeliest, minlength=self.secrets).astype(np.float64)
+
+    def together(self, column: _Column) -> Floats:
+        """How often what a record shows in a column goes with a secret: (distinct records, secrets)."""
+        rows = len(column.distinct.rows)
+        keys = column.distinct.of * self.secrets + self.likeliest
+        return np.bincount(keys, minlength=rows * self.secrets).reshape(rows, -1).astype(np.float64)
+
+    def expect(self, prior: Floats, columns: Sequence[_Column]) -> tuple[_Settled, float]:
+        """Nothing is left to be believed; the log-likelihood of the release."""
+        total = np.log(prior)[self.likeliest]
+        for column in columns:
+            total += np.log(column.mass()[column.distinct.of, self.likeliest])
+        return self, float(total.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class _Shared:
+    """P(secret | record), (records, secrets), where some cells stand for several; and what is possible."""
+
+    belief: Floats
+    possible: NDArray[np.bool_]
+
+    @property
+    def likeliest(self) -> Ints:
+        """Of each record."""
+        return np.asarray(self.belief.argmax(axis=1), np.int64)
+
+    def counts(self) -> Floats:
+        """How many records have each secret, as far as is believed."""
+        return np.asarray(self.belief.sum(axis=0))
+
+    def together(self, column: _Column) -> Floats:
+        """As of those that are settled."""
+        return np.asarray(np.add.reduceat(self.belief[column.order], column.first, axis=0))
+
+    def expect(self, prior: Floats, columns: Sequence[_Column]) -> tuple[_Shared, float]:
+        """P(secret | record) and the log-likelihood of the release."""
+        total = np.where(self.possible, np.log(prior)[None, :], -np.inf)
+        for column in columns:
+            total = total + np.log(column.mass())[column.distinct.of]
+        top = total.max(axis=1, keepdims=True)
+        weights = np.exp(total - top)
+        sums = weights.sum(axis=1, keepdims=True)
+        return replace(self, belief=weights / sums), float((top + np.log(sums)).sum())
+
+
+def _believed(spread: Floats, nodes: Ints) -> _Settled | _Shared:
+    """A record's secret is fixed by its cell where that is exact, else shared out among what it covers."""
+    exact = (spread > 0).sum(axis=1) == 1
+    if exact[nodes].all():
+        return _Settled(spread.argmax(axis=1)[nodes].astype(np.int64), spread.shape[1])
+    return _Shared(spread[nodes], (spread > 0)[nodes])
 
 
 def bayesian_network(
@@ -202,13 +254,13 @@ def bayesian_network(
     truth = secrets(pair, sensitive)
     others = None
     if control is not None:
-        strangers = look(pair, known, control).people
+        strangers = look(pair, known, control).persons
         others = in_turn(network.guess, strangers, spread.shape[1]) == secrets(pair, sensitive, control)
     plain = int((spread[nodes].sum(axis=0)).argmax())
     return [
         rate(
             f"attribute inference, Bayesian network, {sensitive}",
-            in_turn(network.guess, view.people, spread.shape[1]) == truth,
+            in_turn(network.guess, view.persons, spread.shape[1]) == truth,
             meaning=f"Share of people whose {sensitive} is guessed right by a Bayesian network along the "
             "hierarchies, learnt from the release.",
             knowledge=knows(known, pair=pair),
@@ -251,17 +303,16 @@ def level_of(covers: Floats) -> ColumnLevel:
     return ColumnLevel(np.append(of_leaf, -1).astype(np.int64), of_node.astype(np.int64), int(size))
 
 
-def forest(groups: Ints, sizes: Sequence[int], belief: Floats) -> list[int]:
+def forest(groups: Ints, sizes: Sequence[int], secret: Ints, secrets_: int) -> list[int]:
     """For each column its parent among the columns, or -1: Chow and Liu's tree, given the secret.
 
-    groups: (records, columns), -1 where a cell says nothing. belief: (records, secrets).
+    groups: (records, columns), -1 where a cell says nothing. secret: the likeliest one of each record.
     The weight of a link is the information of the two columns about each other given the secret, less what
     so many cells show by chance, (A - 1)(B - 1) / 2N per secret; links that are not above it are left out.
     """
-    secret = belief.argmax(axis=1)
     links = []
     for a, b in combinations(range(groups.shape[1]), 2):
-        gain = _information(secret, groups[:, a], groups[:, b], (belief.shape[1], sizes[a], sizes[b]))
+        gain = _information(secret, groups[:, a], groups[:, b], (secrets_, sizes[a], sizes[b]))
         if gain > 0:
             links.append((gain, a, b))
     return _oriented(sorted(links, reverse=True), groups.shape[1])

@@ -147,6 +147,11 @@ def audit(
     features: outputs (a batch, or with `batched=False` one) to numbers, where outputs are not numbers or
         text. It is applied to both data sets alike, so it can hide a leak and never invent one.
     learn: with several features, also try likelihood ratios learnt by scikit-learn.
+
+    >>> draw = sf.Key.from_seed(1).generator("noise")
+    >>> found = sf.audit(lambda count, n: count + draw.laplace(size=n), 11, 10, claim=1.0, draws=4_000)
+    >>> found.refutes()
+    False
     """
     wanted = None if claim is None else _claim(claim)
     require(

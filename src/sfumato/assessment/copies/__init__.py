@@ -11,7 +11,11 @@ It knows no threshold and no method.
 """
 
 from sfumato.assessment.copies.drift import ControlDrift, drift
+from sfumato.assessment.copies.equality import CountedRows, counted_rows
 from sfumato.assessment.copies.findings import Copies, find
 from sfumato.assessment.copies.overlap import Overlap, overlap, shared_with_release
 
-__all__ = ["ControlDrift", "Copies", "Overlap", "drift", "find", "overlap", "shared_with_release"]
+__all__ = [
+    "ControlDrift", "Copies", "CountedRows", "Overlap", "counted_rows", "drift", "find", "overlap",
+    "shared_with_release",
+]  # fmt: skip

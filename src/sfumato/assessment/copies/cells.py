@@ -147,8 +147,9 @@ def _scale(values: NDArray[np.float64], counts: NDArray[np.int64]) -> Codes:
 def _general(
     words: Sequence[str], counts: NDArray[np.int64], tree: object, ordered: bool
 ) -> NDArray[np.bool_]:
-    """Values that nobody has and that stand for several: stars, intervals, sets, nodes of a hierarchy."""
+    """Values that nobody has and that stand for several: stars, gaps, intervals, sets, nodes of a tree."""
     out = np.zeros(len(words) + 1, bool)
+    out[-1] = not counts[-1]  # a gap where nobody has one is a star by another name
     known = tree if isinstance(tree, dict) else {}
     for i, word in enumerate(words):
         if counts[i]:

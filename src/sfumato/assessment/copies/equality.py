@@ -23,6 +23,7 @@ _STRATA = 5
 _MOST_ROWS = 600_000  # different rows of all files that are compared
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _Z = 1.96  # of the interval of the share
+_LESS = (1.0, 2.0)  # people who do not count for a row
 _ROOM = 0.02  # strata in which nearly everything is equal by chance say nothing
 
 
@@ -101,20 +102,16 @@ def _among(n: Ints, share: float) -> Floats:
     return np.asarray(1.0 - (1.0 - share) ** n if share < 1 else n > 0, np.float64)
 
 
-def equal_rows(
-    original: Table, released: Table, control: Table | None, columns: Sequence[str], error: float, key: Key
-) -> EqualRows:
-    """Count all rows by all columns, and compare who is met in the release.
+def equal_rows(rows: CountedRows, error: float, key: Key) -> EqualRows:
+    """Compare who is met in the release. rows: of the original, the release, and a control if there is one.
 
     Without a control, released rows are held against the rows of one half of the originals, drawn by the key:
     which of them are rows of the other half; and equal rows are paired (`pairs`), which uses every copy, but
     few of those that are there many times. The smaller chance pays for both.
     """
-    files = [original, released, *([control] if control is not None else [])]
-    rows = counted_rows(files, columns)
-    n = rows.n
-    if control is not None:
-        rarity = rows.rarity(n[0] + n[2])
+    n, control = rows.n, len(rows.n) > 2
+    if control:
+        rarity = rows.rarity_among(0, 2)
         met = np.where(n[1] > 0, rarity, -np.inf)
         found, against, weights = tail(met, met, (n[0], n[2])), met, (n[0], n[2])
     else:
@@ -123,7 +120,7 @@ def equal_rows(
         found = replace(halves, p=min(1.0, 2 * min(halves.p, _joined(rows, key))))
         against, weights = np.where(n[0] > 1, rows.rarity(n[0], less=2.0), -np.inf), (n[0], n[0])
     seen = detectable(rarity, against, int(n[1].sum()), error, weights)
-    return EqualRows((n[0], n[1], n[2] if control is not None else None), rarity, found, seen)
+    return EqualRows((n[0], n[1], n[2] if control else None), rarity, found, seen)
 
 
 def met_among(rows: CountedRows, people: int, judged: int, key: Key) -> Tail:
@@ -170,17 +167,23 @@ class CountedRows:
         less: how many of them do not count for a row: itself, and, where it was met among them, the one it
         was met in.
         """
-        return self.rarities(people, less)[0]
+        return self._rarities(people, less)[0]
 
-    def rarities(self, people: Ints, *less: float) -> list[Floats]:
-        """The same with several numbers of people who do not count."""
+    def rarity_among(self, *files: int, less: float = 1.0) -> Floats:
+        """The same among the people of some files, kept: several tests ask for it."""
+        kept: dict[tuple[int, ...], list[Floats]] = self.__dict__.setdefault("_kept", {})
+        if files not in kept:
+            kept[files] = self._rarities(np.sum([self.n[f] for f in files], axis=0), *_LESS)
+        return kept[files][_LESS.index(less)]
+
+    def _rarities(self, people: Ints, *less: float) -> list[Floats]:
         there = people > 0
         tree = RowTree.fit(self.codes[there], people[there], self.sizes)
-        rare = -tree.log_probability(self.codes[~there], less=0.0)
+        (rare,) = tree.log_probability(self.codes[~there], 0.0)
         out = [np.empty(len(self.codes)) for _ in less]
-        for each, many in zip(out, less, strict=True):
-            each[there] = -tree.log_probability(self.codes[there], less=many)
-            each[~there] = rare
+        for each, found in zip(out, tree.log_probability(self.codes[there], *less), strict=True):
+            each[there] = -found
+            each[~there] = -rare
         return out
 
 

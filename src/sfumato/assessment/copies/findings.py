@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.assessment.audit.intervals import share_high, share_low
 from sfumato.assessment.copies.cells import Cells, cells
 from sfumato.assessment.copies.clearness import by_chance, clearness, named
-from sfumato.assessment.copies.equality import EqualRows, equal_rows
+from sfumato.assessment.copies.equality import CountedRows, EqualRows, counted_rows, equal_rows
 from sfumato.assessment.copies.identifiers import Survivor, survivors
 from sfumato.assessment.copies.nearness import CopyEvidence, agreeing, evidence, few, own
 from sfumato.assessment.copies.pool import near_in_pool
@@ -40,6 +41,8 @@ class Copies:
     because: one sentence on what weighs most, where the chance is below the error; else nothing.
     people: originals whom single released rows give away, the clearest first.
     named_by_chance: how many people are named on average, at most, in a release that holds nobody.
+    nearly: what the share of people nearly copied is at most, beyond the control; nan where nobody looked, or
+        without a control.
     """
 
     scores: list[Score]
@@ -47,6 +50,7 @@ class Copies:
     because: str
     people: tuple[Mapping[str, Any], ...]
     named_by_chance: float
+    nearly: float = math.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,15 +80,19 @@ def find(
     error: float,
     brief: bool = False,
     part: float = 1.0,
+    rows: CountedRows | None = None,
 ) -> Copies:
     """Equal rows in all rows; near copies within `most_work` comparisons of cells; identifiers that survive.
 
     columns: those compared. known: the quasi-identifiers. whole: original, release and control with all their
     columns. error: the chance at which copying counts as seen. brief: whether near copies are not looked for
-    where equal rows alone decide; nobody is named then. part: the share of all originals that is given.
+    where equal rows alone decide; nobody is named then. part: the share of all originals that is given. rows:
+    those of the files, where they have been counted.
     """
-    exact = equal_rows(original, released, control, columns, error, key.derive("equal rows"))
-    exact = replace(exact, part=part)
+    if rows is None:
+        files = [original, released, *([control] if control is not None else [])]
+        rows = counted_rows(files, columns)
+    exact = replace(equal_rows(rows, error, key.derive("equal rows")), part=part)
     ids = survivors(*whole)
     sample = _sample(original, released, control, columns, known, meanings, key, most_work)
     if brief and not ids and len(sample.kept) and exact.tail.p * 3 <= error:
@@ -100,7 +108,8 @@ def find(
     ]  # fmt: skip
     seen = [s for s in ids if s.p * len(tests) <= error]
     because = _because(exact, near, seen, error / len(tests)) if p <= error else ""
-    return Copies(scores, p, because, _people(near), near.chance)
+    nearly = math.nan if control is None else near.tail.most(error)
+    return Copies(scores, p, because, _people(near), near.chance, nearly)
 
 
 def _because(exact: EqualRows, near: _Near, ids: Sequence[Survivor], error: float) -> str:

@@ -57,7 +57,12 @@ def evidence(
     released = np.ascontiguousarray(rows)
     equal = np.log((1 - _DIFFER) / cells.shares + _DIFFER).astype(np.float32)
     own_row = np.full(count, -1, np.int64) if itself is None else itself
-    levels = (cells.first, equal, cells.place, cells.scale, cells.general, cells.numeric)
+    there = np.zeros(int(cells.first[-1]), bool)
+    for low, codes in zip(cells.first, released, strict=False):
+        there[low + codes] = True
+    shown = np.flatnonzero(there)  # most values of a fine column are nobody's in the release
+    starts = np.searchsorted(shown, cells.first)
+    levels = (cells.first, shown, starts, equal, cells.place, cells.scale, cells.general, cells.numeric)
 
     def search(start: int, stop: int) -> None:
         _kernels.strongest(

@@ -55,20 +55,25 @@ class RowTree:
             inside.append(rest.pop(int(at[1])))
         return cls(tuple(inside), tuple(parents), codes, weights, tuple(sizes))
 
-    def log_probability(self, codes: Ints, *, less: float) -> Floats:
-        """Of rows; less: how many of those counted do not count for a row: itself, and whom it was met in."""
-        out = np.zeros(len(codes))
+    def log_probability(self, codes: Ints, *less: float) -> list[Floats]:
+        """Of rows; less: how many of those counted do not count for a row: itself, and whom it was met in.
+
+        Several of them ask for an answer each.
+        """
+        out = [np.zeros(len(codes)) for _ in less]
         total = float(self.weights.sum())
+        counts = {c: np.bincount(self.codes[:, c], self.weights, self.sizes[c]) for c in self.order}
         for column, parent in zip(self.order, self.parents, strict=True):
-            alone = np.bincount(self.codes[:, column], self.weights, self.sizes[column])[codes[:, column]]
-            share = np.maximum(alone - less, 0.5) / total
+            alone = counts[column][codes[:, column]]
+            shares = [np.maximum(alone - many, 0.5) / total for many in less]
             if parent < 0:
-                out += np.log(share)
+                for each, share in zip(out, shares, strict=True):
+                    each += np.log(share)
                 continue
-            above = np.bincount(self.codes[:, parent], self.weights, self.sizes[parent])[codes[:, parent]]
-            both = _pair_counts(self, parent, column, codes)
-            pairs = np.maximum(both - less, 0.0) + _SHRINK * share
-            out += np.log(pairs / (np.maximum(above - less, 0.0) + _SHRINK))
+            above, both = counts[parent][codes[:, parent]], _pair_counts(self, parent, column, codes)
+            for each, share, many in zip(out, shares, less, strict=True):
+                pairs = np.maximum(both - many, 0.0) + _SHRINK * share
+                each += np.log(pairs / (np.maximum(above - many, 0.0) + _SHRINK))
         return out
 
 

@@ -31,6 +31,7 @@ class Tail:
     p: the chance to see as much where nothing was copied, all cuts paid for.
     inside, outside: originals and controls above the cut with the largest excess, of all of them; of the cut
         with the smallest p-value where nothing was seen.
+    above: the same two numbers at every cut.
     """
 
     p: float
@@ -38,6 +39,7 @@ class Tail:
     outside: int
     originals: int
     controls: int
+    above: tuple[tuple[int, int], ...] = ()
 
     @property
     def excess(self) -> float:
@@ -46,9 +48,20 @@ class Tail:
 
     def interval(self, error: float) -> tuple[float, float]:
         """Bounds of the excess, each wrong with a chance of at most `error`."""
-        a, b = self.inside / self.originals, self.outside / self.controls
-        low_a, high_a = (float(f(self.inside, self.originals, error)) for f in (share_low, share_high))
-        low_b, high_b = (float(f(self.outside, self.controls, error)) for f in (share_low, share_high))
+        return self._bounds(self.inside, self.outside, error)
+
+    def most(self, error: float) -> float:
+        """What the excess is at most, at whichever cut it is largest.
+
+        Wrong with a chance of at most `error`: if the excess is larger at some cut, its own bound must have
+        erred.
+        """
+        return max((self._bounds(a, b, error)[1] for a, b in self.above), default=0.0)
+
+    def _bounds(self, inside: int, outside: int, error: float) -> tuple[float, float]:
+        a, b = inside / self.originals, outside / self.controls
+        low_a, high_a = (float(f(inside, self.originals, error)) for f in (share_low, share_high))
+        low_b, high_b = (float(f(outside, self.controls, error)) for f in (share_low, share_high))
         # Square and add: the two samples are independent, and do not err to the same side at once.
         low = a - b - math.hypot(a - low_a, high_b - b)
         high = a - b + math.hypot(high_a - a, b - low_b)
@@ -85,7 +98,7 @@ def tail(
         best = min(best, p)
         seen.append((p <= _SEEN, a / originals - b / controls if p <= _SEEN else -p, a, b))
     _, _, a, b = max(seen, default=(False, 0.0, 0, 0))
-    return Tail(best, a, b, originals, controls)
+    return Tail(best, a, b, originals, controls, tuple((a, b) for _, _, a, b in seen))
 
 
 def detectable(

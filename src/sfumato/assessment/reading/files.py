@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
 
 from sfumato.errors import ParameterError, SfumatoError, listed
 from sfumato.hierarchy import Hierarchy, read_folder
 from sfumato.io import scan
+from sfumato.io.hold import held
 from sfumato.privacy import BoundedReidentification, Guarantee, KAnonymity
 from sfumato.release import STANDS_FOR, Release
 from sfumato.release.manifest import MANIFEST
@@ -20,8 +20,6 @@ from sfumato.sources import BatchSource
 from sfumato.table import Table
 
 Meanings = Mapping[str, Mapping[str, Sequence[Value]]]
-
-_HELD = 5_000_000  # cells of a file that is held in memory
 
 
 def opened(
@@ -37,7 +35,7 @@ def opened(
         data = Release.load(data).data
     known = Schema.read(schema) if isinstance(schema, str | Path) else schema
     if isinstance(data, Table):
-        return data if known is None else data.with_schema(known)
+        return _held(data if known is None else data.with_schema(known))
     try:
         table = (
             scan(data, keep_text=keep_text)
@@ -51,15 +49,10 @@ def opened(
 
 
 def _held(table: Table) -> Table:
-    """A small file in memory: a judge reads single columns, thousands of times where there are hundreds."""
+    """A file is read once: a judge reads single columns, thousands of times where there are hundreds."""
     if not isinstance(table.source, BatchSource) or table.source.flavour != "file":
         return table
-    kept: list[pa.RecordBatch] = []
-    for batch in table.source.batches(table.columns):
-        kept.append(batch)
-        if sum(b.num_rows for b in kept) * len(table.columns) > _HELD:
-            return table
-    return Table.from_arrow(pa.Table.from_batches(kept), table.schema) if kept else table
+    return replace(table, source=held(table.source, table.columns))
 
 
 def is_release(path: str | Path) -> bool:

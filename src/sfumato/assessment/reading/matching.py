@@ -312,19 +312,26 @@ def _read(
                 return ColumnMatch(theirs, ours, bent, learnt=True)
         return ColumnMatch(theirs, ours)
     if first.shared(ours, second, theirs) >= _ENOUGH:
-        return ColumnMatch(theirs, ours)
+        return ColumnMatch(theirs, ours, _respelt(first, second, ours, theirs))
     measured = _measured(first, second, ours, theirs)
     if measured:
         return ColumnMatch(theirs, ours, measured)
-    spelt: dict[str, str] = {}
-    for v in a:
-        spelt.setdefault(plain(v), v)
+    spelt = {plain(v): v for v in reversed(a)}  # of two values that are spelt alike the first
     values = {v: spelt[plain(v)] for v in b if plain(v) in spelt}
     if sum(b[v] for v in values) >= _ENOUGH:
         return ColumnMatch(theirs, ours, {v: w for v, w in values.items() if v != w})
     if max(len(a), len(b)) <= _MOST_CODES and _profile_gap(a, b) <= ALIKE and not _few(first, second):
         return ColumnMatch(theirs, ours, _codes(first, second, ours, theirs, anchors), learnt=True)
     return ColumnMatch(theirs, ours)
+
+
+def _respelt(first: _Sample, second: _Sample, ours: str, theirs: str) -> dict[str, str]:
+    """The original's spelling of cells that have another one: a few copies may be written in capitals."""
+    a, general = first.levels(ours), second.meanings.get(ours, {})
+    strange = {v: s for v, s in second.levels(theirs).items() if v not in a and v not in general}
+    key = plain if first.numbers(ours) is None else str.strip  # 1.5 is not 15
+    spelt = {key(v): v for v in a} if sum(strange.values()) > _COUNTS else {}
+    return {v: spelt[key(v)] for v in strange if key(v) in spelt and not is_general(v)}
 
 
 def _measured(first: _Sample, second: _Sample, ours: str, theirs: str) -> dict[str, str]:

@@ -5,7 +5,7 @@ What is learnt from both prefers neither. Where there is no control, half of the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -48,3 +48,10 @@ def in_whole(people: tuple[Mapping[str, Any], ...]) -> tuple[Mapping[str, Any], 
     """People named among those, by their rows in the original."""
     name = "row of the original"
     return tuple({**p, name: 2 * p[name] + 1} for p in people)
+
+
+def all_alike(table: Table, columns: Iterable[str]) -> bool:
+    """Whether every row has the same values in these columns."""
+    return all(
+        len(table.codebooks([name])[name].levels) <= 1 and len(table.counts(name).n) <= 1 for name in columns
+    )

@@ -6,7 +6,7 @@ a constant, running numbers, and new names of records that all differ (a number 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,6 +17,7 @@ from sfumato.schema import Kind, Role
 from sfumato.table import Table
 
 _ENOUGH = 0.5  # of the cells that must be values of the original, or general
+_STRANGE = 0.05  # of the cells that may be names of nobody, beyond those for names that are gone; or far out
 _TOKEN = 8  # characters from which a text without a word in it is a name drawn anew
 _EXPECTED = 20  # rows of a value that is there by chance alone
 _GONE = 0.1  # of the people with values that are not in the release
@@ -53,16 +54,37 @@ def _is_read(people: Sequence[Table], released: Table, name: str, general: Mappi
     parts = [_cells(t, name).drop_null() for t in people if name in t.schema]
     theirs = parts[0]
     if all(is_number(t.type) or pa.types.is_temporal(t.type) for t in (there, *parts)):
-        return max(_share_in_range(t, there) for t in parts) >= _ENOUGH
+        return max(_share_in_range(t, there) for t in parts) >= 1 - _STRANGE
     mine, *own = same_text([there, *parts])
-    known = {plain(v) for values in own for v in pc.unique(values).to_pylist()}
-    counted = pc.value_counts(mine)
-    pairs = zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True)
-    read = sum(n for v, n in pairs if plain(v) in known or v in general or is_general(v))
+    known, written = _counted(own, plain), _counted([mine])
+    read = sum(n for v, n in written.items() if plain(v) in known or v in general or is_general(v))
     if read >= _ENOUGH * len(mine):
-        return True
+        return 1 - read / len(mine) <= _STRANGE + _unseen(known, {plain(v) for v in written})
     # Names of which nearly everyone has an own one are met nowhere else: they are identifiers.
     return len(pc.unique(theirs)) > 0.5 * len(theirs) and _means_nothing(there, values)
+
+
+def _counted(parts: Sequence[pa.ChunkedArray], spelt: Callable[[str], str] = str) -> dict[str, int]:
+    """How many cells hold each value, by its spelling."""
+    out: dict[str, int] = {}
+    for cells in parts:
+        counted = pc.value_counts(cells)
+        for v, n in zip(
+            counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True
+        ):
+            out[spelt(v)] = out.get(spelt(v), 0) + n
+    return out
+
+
+def _unseen(people: Mapping[str, int], there: Collection[str]) -> float:
+    """The share of cells that may be names of nobody without being a code.
+
+    Names that stand for those that are gone ("other" for rare ones); and what people have that nobody had
+    before: as many as have a name of their own (Good and Turing), and as many again.
+    """
+    gone = sum(n for v, n in people.items() if v not in there)
+    own = sum(n == 1 for n in people.values())
+    return (gone + 2 * own) / max(1, sum(people.values()))
 
 
 def merged(original: Table, released: Table) -> tuple[str, ...]:

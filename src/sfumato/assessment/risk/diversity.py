@@ -50,14 +50,20 @@ class SensitiveValues:
 
 
 def sensitive_values(
-    table: Table, quasi_identifiers: Sequence[str], sensitive: str, *, person: str | None = None
+    table: Table,
+    quasi_identifiers: Sequence[str],
+    sensitive: str,
+    *,
+    person: str | None = None,
+    standing: Table | None = None,
 ) -> SensitiveValues:
-    """Count the sensitive values of each class."""
+    """Count the sensitive values of each class. standing: the table as it stands, coded once for several."""
     names = [*quasi_identifiers, sensitive]
     if sensitive in quasi_identifiers:
         raise ParameterError("a sensitive column is also a quasi-identifier.", hint="decide which it is")
     if person is None:
-        counts = merged(as_they_stand(table, names).counts(*names), sensitive)
+        here = as_they_stand(table, names) if standing is None else standing
+        counts = merged(here.counts(*names), sensitive)
     else:
         counts = persons(table, names, person, values=[sensitive])[0]
     if not counts.cells:
@@ -184,8 +190,9 @@ def diversity(
         raise ParameterError("c lies above 0.", hint="c=3")
     table.schema.require(wanted)
     scores: list[Score] = []
+    standing = as_they_stand(table, list(dict.fromkeys([*names, *wanted])))
     for column in wanted:
-        values = sensitive_values(table, names, column, person=person)
+        values = sensitive_values(table, names, column, person=person, standing=standing)
         scores += _l(values, column, names, c) + _t(values, column, names, table)
         scores += _ratio_scores(values, column, names)
     return scores

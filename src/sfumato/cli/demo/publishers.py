@@ -16,9 +16,28 @@ if TYPE_CHECKING:
     from sfumato.table import Table
 
 MAP_COLUMNS = ("age", "sex", "pay", "mdc")
+_PLAIN = ("age_years", "sex", "county")
 MAP_KNOWN = ("age", "sex", "pay")
 _MOST = 1_500  # rows: enough to see it, and quick
 _EPSILON = 2.0
+_PATIENTS = 450
+
+
+def one_command(stage: Stage) -> str:
+    """A file that nobody has described, and one command: roles and hierarchies are proposed, and said."""
+    from sfumato.io import scan
+    from sfumato.io.output import write
+    from sfumato.release import Release
+
+    rows = scan(stage / "discharges.parquet", stage / "discharges.toml").select(_PLAIN).to_arrow()
+    write(rows.slice(0, _MOST), stage / "stays.csv")
+    stage.compiled()
+    stage.command("anonymize", stage / "stays.csv", "--k", 5, "--quiet", "--out", stage / "draft", draft=True)
+    record = Release.load(stage / "draft").internal
+    assert record is not None
+    lost = record.extra["explanation"]["columns"]
+    worst = max(lost, key=lambda column: column["loss"])
+    return f"a draft, and its plan beside it; '{worst['name']}' lost most ({worst['loss']:.2f} of 1)"
 
 
 def draw_map(stage: Stage) -> str:
@@ -91,6 +110,49 @@ def disguise(stage: Stage) -> str:
         outcomes.append(found.thresholds[0].outcome)
         stage.show(f"{title}: {found.thresholds[0].outcome}. {found.because}", "")
     return f"the disguised copy is {outcomes[0]}, rows of other people are {outcomes[1]}"
+
+
+_LINKED_PLAN = """\
+[database]
+data = "hospital"
+
+[pseudonyms]
+shift_dates = 365
+
+[assess]
+control = "other-hospital"
+
+[thresholds]
+risk = 0.05
+"""
+
+
+def link_tables(stage: Stage) -> str:
+    """Patients, stays and diagnoses: what a date shift leaves as it was."""
+    import json
+
+    import numpy as np
+
+    from sfumato.io.output import write
+    from sfumato.samples import hospital
+
+    people = hospital(_PATIENTS)
+    for folder, first in (("hospital", True), ("other-hospital", False)):
+        (stage / folder).mkdir()
+        part = people.only((np.arange(_PATIENTS) < _PATIENTS * 2 // 3) == first)
+        for name, table in part.tables.items():
+            write(table.to_arrow(), stage / folder / f"{name}.parquet")
+    stage.command("describe", stage / "hospital")
+    (stage / "linked.toml").write_text(_LINKED_PLAN, encoding="utf-8")
+    stage.show(_LINKED_PLAN)
+    stage.compiled()
+    stage.command("run", stage / "linked.toml", "--out", stage / "linked", "--quiet", expect=1)
+    found = json.loads((stage / "linked" / "internal" / "report.json").read_text(encoding="utf-8"))
+    gaps = next(s for s in found["scores"] if s["name"] == "linking by 2 gaps in days")
+    return (
+        f"every date of a patient moved alike in three tables, and two gaps between stays still find "
+        f"{gaps['value']:.0%} of the patients ({gaps['control']:.0%} of patients who are not in it)"
+    )
 
 
 def _in_capitals(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -41,13 +41,45 @@ def serve(stage: Stage) -> str:
                 f"$ curl 127.0.0.1:{port}/v1/models/diabetes/score -d '{CALLS['diabetes']}' ...", "bold cyan"
             )
         )
-        answer = _asked(port, key, CALLS["diabetes"])
-    stage.show(Text(json.dumps({k: v for k, v in answer.items() if k != "explanation"}, indent=1)))
+        answer = _asked(port, key, "/v1/models/diabetes/score?explain=true", CALLS["diabetes"])
+        stage.show(Text(json.dumps({k: v for k, v in answer.items() if k != "explanation"}, indent=1)))
+        stage.show(Text(f"$ curl 127.0.0.1:{port}/v2/models/diabetes/infer -d '...'", "bold cyan"))
+        tensors = _asked(port, key, "/v2/models/diabetes/infer", _tensors(CALLS["diabetes"]))
+        stage.show(Text(f"$ curl 127.0.0.1:{port}/v1/models/diabetes ...", "bold cyan"))
+        judged = _asked(port, key, "/v1/models/diabetes").get("card", {}).get("evaluation", {})
     if "risk_score" not in answer:
         stage.mishaps.append("the service did not answer")
         return "the service did not answer"
+    same = [o["data"] for o in tensors.get("outputs", ()) if o["name"] == "risk_score"]
+    if same != [[answer["risk_score"]]]:
+        stage.mishaps.append("the Open Inference Protocol gave another score")
+    by_sex = ", ".join(
+        f"{g['level']} {g['observed_over_predicted']:.2f}"
+        for g in judged.get("subgroups", ())
+        if g["observed_over_predicted"] is not None
+    )
+    if judged.get("auroc") is not None:
+        stage.show(
+            Text(f"On others: area under the curve {judged['auroc']:.2f}, observed over predicted {by_sex}.")
+        )
+    else:
+        stage.mishaps.append("the served model carries no evaluation")
     most = max(answer["explanation"]["contributions"], key=lambda c: abs(c["contribution"]))
-    return f"a risk of {answer['risk_score']:.0%}, mostly for the {most['feature']}; {answer['guarantee']}"
+    low, high = answer["interval"]
+    return (
+        f"a risk of {answer['risk_score']:.0%} ({low:.0%} to {high:.0%} without noise), mostly for the "
+        f"{most['feature']}; {answer['guarantee']}; the same by the Open Inference Protocol"
+    )
+
+
+def _tensors(row: str) -> str:
+    """One row as tensors, as hospitals' inference clients send them."""
+    kinds = {bool: "BOOL", str: "BYTES"}
+    inputs = [
+        {"name": name, "shape": [1], "datatype": kinds.get(type(value), "FP64"), "data": [value]}
+        for name, value in json.loads(row).items()
+    ]
+    return json.dumps({"inputs": inputs})
 
 
 @contextmanager
@@ -77,11 +109,11 @@ def _running(folder: Path) -> Iterator[int]:
             process.kill()
 
 
-def _asked(port: int, key: str, body: str) -> dict[str, Any]:
+def _asked(port: int, key: str, path: str, body: str | None = None) -> dict[str, Any]:
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
     with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=20)) as connection:
         try:
-            connection.request("POST", "/v1/models/diabetes/score?explain=true", body, headers)
+            connection.request("GET" if body is None else "POST", path, body, headers)
             answer: dict[str, Any] = json.loads(connection.getresponse().read())
         except (OSError, ValueError, http.client.HTTPException):
             return {}

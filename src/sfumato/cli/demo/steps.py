@@ -11,7 +11,7 @@ from rich.text import Text
 
 from sfumato.cli.demo.analysts import keep_shape, new_market
 from sfumato.cli.demo.builders import score
-from sfumato.cli.demo.publishers import disguise, draw_map
+from sfumato.cli.demo.publishers import disguise, draw_map, link_tables, one_command
 from sfumato.cli.demo.service import serve
 from sfumato.cli.demo.stage import DemoStep, Stage
 from sfumato.cli.exit_codes import NOT_TRUSTED
@@ -300,6 +300,7 @@ STEPS = (
         "Whoever gets a release can tell who signed it, and recount what it promises.",
         verify,
     ),
+    DemoStep("One command", "A file that nobody has described, from CSV to a draft.", one_command),
     DemoStep("Anonymize", "A file for others: everyone in it hides among others, with proof.", anonymize),
     DemoStep(
         "Keep the shape",
@@ -314,6 +315,11 @@ STEPS = (
     ),
     DemoStep("Assess", "A promise is not a proof: what does the release keep, and give away?", assess),
     DemoStep("See through a disguise", "Other names and capitals make no other people.", disguise),
+    DemoStep(
+        "Link tables",
+        "What identifies people is their sequence, and it runs through all tables.",
+        link_tables,
+    ),
     DemoStep(
         "Reconstruct",
         "Averages are published everywhere. What do they say about the people behind them?",

@@ -22,13 +22,17 @@ def percent(probability: float) -> float:
 def risk_assessment(
     mapping: Mapping,
     reading: PatientFeatures,
-    probability: float,
+    probability: float | None,
     *,
     method: str,
+    interval: tuple[float, float] | None = None,
     notes: Sequence[str] = (),
     now: datetime | None = None,
 ) -> dict[str, Any]:
-    """The resource. method: the model and its version. notes: what it promises, what was clamped."""
+    """The resource. method: the model and its version. notes: what it promises, what was clamped.
+
+    probability: None where the score abstains; its interval is then all that is said.
+    """
     moment = (now or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ")
     outcome: dict[str, Any] = {"text": mapping.outcome.get("display") or mapping.title or mapping.model}
     if mapping.outcome.get("code"):
@@ -48,6 +52,16 @@ def risk_assessment(
         "occurrenceDateTime": moment,
         "method": {"text": method},
         "basis": [{"reference": reference} for reference in basis],
-        "prediction": [{"outcome": outcome, "probabilityDecimal": percent(probability)}],
+        "prediction": [{"outcome": outcome, **_likely(probability, interval)}],
         **({"note": [{"text": text} for text in texts]} if texts else {}),
     }
+
+
+def _likely(probability: float | None, interval: tuple[float, float] | None) -> dict[str, Any]:
+    """The element takes one of both: a number or, without one, a range."""
+    if probability is not None:
+        return {"probabilityDecimal": percent(probability)}
+    if interval is None:
+        return {}
+    low, high = ({"value": percent(v), "unit": "%"} for v in interval)
+    return {"probabilityRange": {"low": low, "high": high}}

@@ -11,13 +11,14 @@ import os
 import secrets
 from pathlib import Path
 
+from sfumato._system import disk
 from sfumato.errors import OutputError
 from sfumato.privacy.ledger import chain, recovery
 from sfumato.privacy.ledger.create import copy_in, copy_out
 from sfumato.privacy.ledger.files import BackupStore, FileStore, MemoryStore, faults_named
 from sfumato.privacy.ledger.postgres import PostgresStore
 from sfumato.privacy.ledger.tables import Connection, LedgerState, Row
-from sfumato.privacy.ledger.witness import Held, Witness, sync_directory
+from sfumato.privacy.ledger.witness import Held, Witness
 
 
 def write(store: FileStore | PostgresStore | MemoryStore, path: Path, overwrite: bool) -> None:
@@ -34,8 +35,8 @@ def write(store: FileStore | PostgresStore | MemoryStore, path: Path, overwrite:
             if overwrite:
                 os.replace(beside, path)
             else:
-                os.link(beside, path)
-            sync_directory(path.parent)
+                disk.put_new(beside, path)
+            disk.sync_directory(path.parent)
     finally:
         beside.unlink(missing_ok=True)
 

@@ -17,13 +17,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
-from sfumato.errors import BudgetError, DataError, OutputError, SfumatoError
+from sfumato._system import disk, permissions, processes
+from sfumato.errors import BudgetError, DataError, OutputError, SfumatoError, VerificationError
 from sfumato.privacy.ledger.create import lay_out
 from sfumato.privacy.ledger.tables import Connection
-from sfumato.privacy.ledger.witness import sync_directory
 
 _LEDGER = 0x53464D4C  # "SFML"
 _BACKUP = 0x53464D42  # "SFMB": what is a backup is no ledger, and cannot be spent from by mistake
+_FOREIGN = "SELECT 1 FROM sqlite_master WHERE type NOT IN ('table', 'index') LIMIT 1"
 _WAIT = 60.0  # seconds to wait for others who are writing
 
 _process = object()  # renewed in a forked child, so that a ledger in memory knows its own process
@@ -34,7 +35,7 @@ def _renew() -> None:
     _process = object()
 
 
-os.register_at_fork(after_in_child=_renew)
+processes.after_fork(_renew)
 
 
 @contextlib.contextmanager
@@ -105,15 +106,17 @@ class FileStore:
             beside = self.path.with_name(f".{self.name}.{secrets.token_hex(8)}")
             try:
                 with contextlib.closing(_connect(beside, "rwc")) as connection:
-                    os.chmod(beside, 0o600)  # purposes say what was looked at: the owner's business
+                    permissions.set_mode(
+                        beside, 0o600
+                    )  # purposes say what was looked at: the owner's business
                     connection.execute(f"PRAGMA application_id = {self._application}")
                     with _step(connection, write=True):
                         fill(connection)
                 with contextlib.suppress(FileExistsError):  # another process was first: theirs counts
-                    os.link(beside, self.path)
+                    disk.put_new(beside, self.path)
             finally:
                 beside.unlink(missing_ok=True)
-                sync_directory(self.path.parent)
+                disk.sync_directory(self.path.parent)
 
     @contextlib.contextmanager
     def transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
@@ -125,6 +128,12 @@ class FileStore:
                     "sfumato ledger restore BACKUP LEDGER" if application == _BACKUP else "give a ledger file"
                 )
                 raise DataError(f"{self.name} is not {self._what}. Nothing was granted.", hint=hint)
+            if connection.execute(_FOREIGN).fetchone() is not None:
+                raise VerificationError(
+                    f"ledger {self.name} holds a trigger or a view, which could undo a debit. Nothing was "
+                    "granted.",
+                    hint="restore the file; no version of this program writes one",
+                )
             with _step(connection, write):
                 yield connection
 

@@ -45,7 +45,13 @@ _MOST_GRANTS = 100_000  # in one transaction
 
 
 class Ledger:
-    """A budget and what was taken from it. Made by `in_memory`, `open`, `look` or `within`."""
+    """A budget and what was taken from it. Made by `in_memory`, `open`, `look` or `within`.
+
+    >>> ledger = sf.Ledger.open("study.ledger", sf.Budget(epsilon=1.0))
+    >>> grant = ledger.grant(epsilon=0.25, purpose="age by sex")
+    >>> sf.Ledger.open("study.ledger").left
+    0.75
+    """
 
     def __init__(
         self, book: Book, budget: Budget, dataset: str = "", paid_by: accounts.Account = accounts.UNACCOUNTED
@@ -186,14 +192,9 @@ class Ledger:
     # -- spending ----------------------------------------------------------------------------------
 
     def grant(
-        self,
-        *,
-        epsilon: float | None = None,
-        rho: float | None = None,
-        delta: float = 0.0,
-        purpose: str,
+        self, *, epsilon: float | None = None, rho: float | None = None, delta: float = 0.0, purpose: str,
         client: str | None = None,
-    ) -> Grant:
+    ) -> Grant:  # fmt: skip
         """Debit the amount, durably, and give a one-use grant for it; or refuse and debit nothing.
 
         client: whose budget is debited as well, in the same transaction: both, or neither.
@@ -202,15 +203,9 @@ class Ledger:
         return grant
 
     def grants(
-        self,
-        number: int,
-        *,
-        epsilon: float | None = None,
-        rho: float | None = None,
-        delta: float = 0.0,
-        purpose: str,
-        client: str | None = None,
-    ) -> tuple[Grant, ...]:
+        self, number: int, *, epsilon: float | None = None, rho: float | None = None, delta: float = 0.0,
+        purpose: str, client: str | None = None,
+    ) -> tuple[Grant, ...]:  # fmt: skip
         """As many grants of the same amount, each with its own line, in one transaction: all, or none."""
         check_text(purpose, "a purpose", 500, "say what is measured")
         if not isinstance(number, int) or not 1 <= number <= _MOST_GRANTS:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import functools
 import hashlib
 import json
@@ -27,6 +26,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from sfumato._system import disk, locks, processes
 from sfumato.errors import BudgetError, OutputError, SfumatoError, VerificationError
 from sfumato.privacy.ledger.tables import LedgerState
 
@@ -47,7 +47,7 @@ def _let_go() -> None:
     _locks.clear()
 
 
-os.register_at_fork(after_in_child=_let_go)
+processes.after_fork(_let_go)
 
 
 class LastSeen(NamedTuple):
@@ -109,7 +109,7 @@ class Witness:
         """Keep every other thread and process on this machine from what a file stands for."""
         with _reported(name):
             self._prepare(file)
-            lock = os.open(f"{file}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            lock = disk.opened(f"{file}.lock", os.O_RDWR | os.O_CREAT)
         process = os.getpid()
         _locks.add(lock)
         try:
@@ -119,7 +119,7 @@ class Witness:
         finally:
             if process == os.getpid():  # a forked child has let go of it at once
                 _locks.discard(lock)
-                fcntl.flock(lock, fcntl.LOCK_UN)
+                locks.let_go(lock)
                 os.close(lock)
 
     @functools.cached_property
@@ -249,12 +249,12 @@ def damaged(name: str) -> VerificationError:
 
 def _overwrite(file: Path, content: bytes) -> None:
     """Write the slot that does not hold the latest; it is there already and takes no room."""
-    descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC)
+    descriptor = disk.opened(file, os.O_RDWR)
     try:
-        there = os.pread(descriptor, 2 * _SLOT, 0)
+        there = disk.read_at(descriptor, 2 * _SLOT, 0)
         first, second = _read(there[:_SLOT]), _read(there[_SLOT:])
         older = second is not None and (first is None or first < second)
-        if os.pwrite(descriptor, content, 0 if older else _SLOT) != _SLOT:
+        if disk.write_at(descriptor, content, 0 if older else _SLOT) != _SLOT:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         os.fsync(descriptor)
     finally:
@@ -265,7 +265,7 @@ def _place(file: Path, content: bytes, replace: bool = False) -> None:
     """Write a small file whole, or not at all; without `replace` the first to come stays."""
     beside = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
     try:
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        descriptor = disk.opened(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         try:
             if os.write(descriptor, content) != len(content):  # no error where there was room for some of it
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -276,19 +276,10 @@ def _place(file: Path, content: bytes, replace: bool = False) -> None:
             os.replace(beside, file)
         else:
             with contextlib.suppress(FileExistsError):
-                os.link(beside, file)
+                disk.put_new(beside, file)
     finally:
         beside.unlink(missing_ok=True)
-        sync_directory(file.parent)
-
-
-def sync_directory(folder: Path) -> None:
-    """A name without its directory on disk is no file after a power cut."""
-    directory = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+        disk.sync_directory(file.parent)
 
 
 def _lock(descriptor: int, name: str) -> None:
@@ -296,7 +287,7 @@ def _lock(descriptor: int, name: str) -> None:
     end, pause = time.monotonic() + _WAIT, 0.0005
     while True:
         try:
-            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return locks.hold(descriptor, wait=False)
         except BlockingIOError:
             if time.monotonic() > end:
                 raise BudgetError(

@@ -18,6 +18,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato._system import disk, permissions
 from sfumato.errors import DataError, OutputError, ParameterError
 
 if TYPE_CHECKING:
@@ -31,7 +32,13 @@ _SECRET, _PUBLIC = b"PRIVATE KEY-----", b"PUBLIC KEY-----"
 
 
 class SigningKey:
-    """The secret half of a pair; neither shown nor pickled."""
+    """The secret half of a pair; neither shown nor pickled.
+
+    >>> key = sf.SigningKey.fresh()
+    >>> path = key.save("officer.key")
+    >>> sf.SigningKey.load(path).public == key.public
+    True
+    """
 
     __slots__ = ("_private", "public")
     public: str
@@ -81,7 +88,7 @@ class SigningKey:
                 f"{path.name} holds a public key: it checks signatures and cannot make them.",
                 hint="give the file of the secret key, which only its owner has",
             )
-        if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        if permissions.open_to(mode):
             raise DataError(
                 f"signing key {path.name} can be read by others: it may be known.",
                 hint="make a new key, or chmod 600 if nobody has read it",
@@ -221,9 +228,9 @@ def _secret_of(raw: bytes) -> bytes:
 def _write_new(path: Path, text: str, mode: int) -> None:
     """A new file that never was readable by more than `mode` says, on disk when this ends."""
     try:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        file = disk.opened(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
-            os.fchmod(file, mode)
+            permissions.set_mode_of(file, mode)
             os.write(file, text.encode("ascii"))
             os.fsync(file)
         except BaseException:

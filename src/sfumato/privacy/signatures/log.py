@@ -15,16 +15,16 @@ Limits: the chain shows that a line was changed, taken out of the middle or put 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+from sfumato._system import disk, locks
 from sfumato.errors import DataError, OutputError, ParameterError, VerificationError
 from sfumato.privacy.postgres import is_postgres, postgres_address
 from sfumato.privacy.signatures.envelope import canonical, strict_json
@@ -62,7 +62,14 @@ class _Store(Protocol):
 
 
 class ReleaseLog:
-    """A log at its place. A path that does not exist is started by the first line that is added."""
+    """A log at its place. A path that does not exist is started by the first line that is added.
+
+    >>> path = sf.pseudonymize(sf.samples.members(40).select(["id", "sex"]), columns=["id"]).save("out")
+    >>> log = sf.ReleaseLog.at("released.log")
+    >>> statement = sf.sign(path, sf.SigningKey.fresh(), "A. Miller", log=log)
+    >>> len(log.entries())
+    1
+    """
 
     def __init__(self, store: _Store) -> None:
         self._store = store
@@ -80,9 +87,12 @@ class ReleaseLog:
         """All lines, oldest first; the whole chain is walked."""
         return tuple(self._checked(self._store.read()))
 
-    def digests(self) -> frozenset[str]:
-        """The statements that are in it."""
-        return frozenset(e.statement for e in self.entries())
+    def days(self) -> dict[str, date]:
+        """The statements that are in it, each with the day of its first line."""
+        found: dict[str, date] = {}
+        for entry in self.entries():
+            found.setdefault(entry.statement, _day(entry.at))
+        return found
 
     def append(self, statement: str, key: str, name: str) -> LogEntry:
         """Add one line, after the chain was walked; on disk when this ends."""
@@ -120,7 +130,7 @@ class _File:
 
     def read(self) -> list[LogEntry]:
         """All lines, unchecked."""
-        with self._opened(os.O_RDONLY, fcntl.LOCK_SH) as file:
+        with self._opened(os.O_RDONLY, shared=True) as file:
             return self._lines(file)
 
     @contextlib.contextmanager
@@ -131,7 +141,7 @@ class _File:
                 f"log {self.name} is a link to a place where nothing is.", hint="name the place"
             )
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
-        with self._opened(flags, fcntl.LOCK_EX) as file:
+        with self._opened(flags) as file:
 
             def add(line: LogEntry) -> None:
                 raw = canonical(dict(zip(_FIELDS, astuple(line), strict=True))) + b"\n"
@@ -142,9 +152,9 @@ class _File:
             yield self._lines(file), add
 
     @contextlib.contextmanager
-    def _opened(self, flags: int, lock: int) -> Iterator[int]:
+    def _opened(self, flags: int, shared: bool = False) -> Iterator[int]:
         try:
-            file = os.open(self.path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
+            file = disk.opened(self.path, flags | disk.AT_ONCE, 0o644)
         except FileNotFoundError:
             raise DataError(
                 f"there is no log {self.name}.", hint="sfumato sign RELEASE --log starts one"
@@ -154,12 +164,12 @@ class _File:
         try:
             if not stat.S_ISREG(os.fstat(file).st_mode):
                 raise DataError(f"log {self.name} is no ordinary file.", hint="give a file")
-            fcntl.flock(file, lock)
+            locks.hold(file, shared=shared)
             yield file
         except OSError as error:
             raise OutputError(f"log {self.name}: {error.strerror}.", hint="see to the disk") from None
         finally:
-            os.close(file)
+            locks.close(file)
 
     def _lines(self, file: int) -> list[LogEntry]:
         with open(os.dup(file), "rb") as source:
@@ -178,6 +188,14 @@ class _File:
                 f"{self.name} is not a log of releases, or its last line was cut off.",
                 hint="restore it from a copy",
             ) from None
+
+
+def _day(at: str) -> date:
+    """The day of a line; one that is no time counts as never."""
+    try:
+        return datetime.fromisoformat(at).date()
+    except ValueError:
+        return date.max
 
 
 def _kind(field: str) -> type:

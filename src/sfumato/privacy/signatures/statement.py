@@ -33,6 +33,7 @@ class Purpose(StrEnum):
     DETERMINATION = "determination"
     CLAIM = "claim"
     DECLARATION = "declaration"
+    PACKAGE = "package"
 
 
 @dataclass(frozen=True)

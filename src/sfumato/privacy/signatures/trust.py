@@ -30,6 +30,7 @@ from typing import Any
 
 import tomli_w
 
+from sfumato._system import permissions
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.privacy.signatures.keys import is_public_key, public_key, read_small
 from sfumato.privacy.signatures.statement import Purpose, is_name
@@ -45,6 +46,11 @@ class TrustedKey:
 
     start, end: the days of the first and last signature that counts. revoked: since when it may be known to
     others; then none of its signatures counts.
+
+    >>> from datetime import date
+    >>> key = sf.TrustedKey(sf.SigningKey.fresh().public, "R. Weiss", ("release",), end=date(2026, 12, 31))
+    >>> [purpose.value for purpose in key.signs]
+    ['release']
     """
 
     public: str
@@ -106,7 +112,13 @@ class TrustedKey:
 
 @dataclass(frozen=True)
 class Trust:
-    """The keys whose signatures count."""
+    """The keys whose signatures count.
+
+    >>> key = sf.SigningKey.fresh()
+    >>> officer = sf.Trust((sf.TrustedKey(key.public, "R. Weiss", ("release",)),))
+    >>> officer.keys[0].name
+    'R. Weiss'
+    """
 
     keys: tuple[TrustedKey, ...] = ()
 
@@ -148,7 +160,11 @@ class Trust:
 
     @classmethod
     def of(cls, given: Trust | str | Path | Sequence[str | Path] | None) -> Trust:
-        """From keys (64 digits), files of public keys, trust files; None: the file at its usual place."""
+        """From keys (64 digits), files of public keys, trust files; None: the file at its usual place.
+
+        What that file says of a key holds here, too: for a key that is named by itself all of it, for one
+        of another trust file that it was revoked. Who names a key need not have heard that it was stolen.
+        """
         if given is None:
             return cls.default()
         if isinstance(given, Trust):
@@ -161,7 +177,9 @@ class Trust:
                     raise ParameterError(
                         "a key is named twice, in two ways.", hint="name it once: the trust file, or the key"
                     )
-        return cls(tuple(found.values()))
+        usual = usual_place()
+        known = cls.read(usual) if usual.exists() else cls()
+        return cls(tuple(_as_known(key, known.find(key.public)) for key in found.values()))
 
     @classmethod
     def default(cls) -> Trust:
@@ -174,7 +192,7 @@ class Trust:
         """Read a trust file. One that others may write is refused: they would decide whom you trust."""
         path = Path(path)
         raw = read_small(path, "trust file")
-        if path.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        if permissions.open_to(path.stat().st_mode, stat.S_IWGRP | stat.S_IWOTH):
             raise DataError(
                 f"trust file {path.name} can be changed by others.", hint="look through it, then chmod go-w"
             )
@@ -200,6 +218,15 @@ def _entries(item: str | Path) -> tuple[TrustedKey, ...]:
     path = Path(item)
     key = public_key(read_small(path, "key or trust file"), path.name)
     return Trust.read(path).keys if key is None else (TrustedKey(key),)
+
+
+def _as_known(given: TrustedKey, known: TrustedKey | None) -> TrustedKey:
+    """A key as it was given, with what the reader's own trust file says of it."""
+    if known is None or given.revoked is not None:
+        return given
+    if given == TrustedKey(given.public):
+        return known
+    return replace(given, revoked=known.revoked, reason=known.reason) if known.revoked is not None else given
 
 
 def _parsed(raw: bytes, name: str) -> Trust:

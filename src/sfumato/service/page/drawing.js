@@ -19,11 +19,15 @@ export const percent = (p) => `${(100 * p).toFixed(p < 0.1 ? 1 : 0)}%`;
 const signed = (x) => `${x < 0 ? "−" : "+"}${Math.abs(x).toFixed(2)}`;
 
 export function drawn(answer) {
+  const unsure = answer.risk_score === null;
   const parts = [
-    h("p", { class: "score" }, h("strong", { id: "risk" }, percent(answer.risk_score)), ` probability of ${answer.target}`),
-    meter(answer.risk_score),
+    h("p", { class: "score" }, h("strong", { id: "risk" }, unsure ? "not sure enough to say" : percent(answer.risk_score)), ` probability of ${answer.target}`),
+    ...(unsure ? [] : [meter(answer.risk_score)]),
     h("p", { class: "small" }, `${answer.guarantee}; version ${answer.version}`),
   ];
+  if (answer.interval) {
+    parts.push(h("p", { id: "interval" }, `Without the noise it would have been between ${answer.interval.map(percent).join(" and ")}.`));
+  }
   if (answer.note) parts.push(h("p", { class: "warn" }, answer.note));
   if (answer.clamped.length) {
     parts.push(h("p", { class: "warn" }, `Taken at the edge of the public range: ${answer.clamped.join(", ")}.`));

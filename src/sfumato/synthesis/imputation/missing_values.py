@@ -73,6 +73,12 @@ class MissingValues:
 
     Cells are drawn again until no constraint is broken; rows that break one with the cells they have are
     left out.
+
+    >>> import pyarrow as pa
+    >>> people = sf.scan(pa.table({"sex": ["f", "m"] * 40, "age": [31, 64, None, 58] * 20}))
+    >>> filled = sf.MissingValues(sweeps=2).fit(people).sample()
+    >>> filled.data.to_arrow()["age"].null_count
+    0
     """
 
     columns: Annotated[

@@ -65,6 +65,11 @@ class MultipleImputation:
 
     With a weight, the models are those of the population that rows stand for. Rows that break a constraint
     are not learnt from, and none is drawn.
+
+    >>> people = sf.samples.members(200).select(["sex", "diabetes", "age"])
+    >>> sets = sf.MultipleImputation("trees").fit(people).samples(2, 100)
+    >>> [one.data.rows() for one in sets]
+    [100, 100]
     """
 
     engine: Annotated[str | Engine, ENGINE] = "models"

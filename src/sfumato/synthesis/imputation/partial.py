@@ -64,6 +64,11 @@ class PartialSynthesis:
     """Chosen columns of every row, or of risky rows, drawn anew; all other cells stay as they are.
 
     Rows of the data that break a constraint are left out.
+
+    >>> people = sf.samples.members(200).select(["sex", "region", "age"])
+    >>> release = sf.PartialSynthesis(["age"]).fit(people).sample()
+    >>> release.counts("sex", "region") == people.counts("sex", "region")
+    True
     """
 
     columns: Annotated[

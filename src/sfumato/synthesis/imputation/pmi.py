@@ -70,7 +70,13 @@ _TRIES = 2_000
 )
 @dataclass(frozen=True, eq=False)
 class PMI:
-    """Perturbed multiple imputation. One of epsilon, epsilon_per_row and alpha says how much it perturbs."""
+    """Perturbed multiple imputation. One of epsilon, epsilon_per_row and alpha says how much it perturbs.
+
+    >>> people = sf.samples.members(300).select(["sex", "diabetes"])
+    >>> fitted = sf.PMI(epsilon_per_row=50.0).fit(people)
+    >>> fitted.sample(5).guarantee.claims[0].title
+    'differential privacy with epsilon = 250'
+    """
 
     epsilon: Annotated[float | None, EPSILON] = None
     epsilon_per_row: Annotated[float | None, EPSILON_PER_ROW] = None

@@ -74,7 +74,13 @@ _UNITS = 2**20  # weights are whole numbers out of this many of the largest
 )
 @dataclass(frozen=True)
 class LUGS:
-    """A Gibbs sampler whose laws are lifted to an entropy; no differential privacy."""
+    """A Gibbs sampler whose laws are lifted to an entropy; no differential privacy.
+
+    >>> people = sf.samples.members(200).select(["sex", "region", "education"])
+    >>> release = sf.synthesize(people, sf.LUGS(log_l=0.2), rows=20)
+    >>> release.guarantee.claims[0].title
+    'drawn from laws of diversity l = 1.2214'
+    """
 
     log_l: Annotated[
         float,

@@ -53,7 +53,13 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 )
 @dataclass(frozen=True)
 class PLUGS:
-    """LUGS by parts. Rows are dealt out by chance, and processes and executors give the same."""
+    """LUGS by parts. Rows are dealt out by chance, and processes and executors give the same.
+
+    >>> people = sf.samples.members(200).select(["sex", "region", "education"])
+    >>> fitted = sf.PLUGS(sf.LUGS(log_l=0.2), partitions=4, workers=2).fit(people)
+    >>> fitted.method.partitions  # fitted.sample(1_000) starts the processes
+    4
+    """
 
     lugs: Annotated[LUGS, nested(LUGS, "What each part does.", beginner=True)] = field(default_factory=LUGS)
     partitions: Annotated[int, count("How many parts.", 1, beginner=True)] = 4

@@ -48,6 +48,12 @@ class PrivateModel:
 
     measured: the noisy answers; potentials: the model learnt from them; plan: what was asked for.
     _kind: what the data came as, without any of it, so that rows come back as the same.
+
+    >>> people = sf.samples.members(300).select(["sex", "region"])
+    >>> model = sf.PrivateSynthesizer(epsilon=2.0, declared_rows=300).fit(people)
+    >>> path = model.save("model")
+    >>> sf.PrivateModel.load(path).counts("region").columns
+    ('region',)
     """
 
     domain: Domain

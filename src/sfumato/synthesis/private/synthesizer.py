@@ -65,6 +65,13 @@ class PrivateSynthesizer:
     persons on the assumption that nobody has more. Rows that break a constraint do not count, and none is
     ever drawn. Of weights, the last declared edge is the largest that counts, and what the noise is scaled
     to: one that is far above most weights wastes the budget.
+
+    >>> people = sf.samples.members(300).select(["sex", "region", "diabetes"])
+    >>> model = sf.PrivateSynthesizer(epsilon=2.0, delta=1e-9, declared_rows=300).fit(people)
+    >>> model.sample(50).data.rows()
+    50
+    >>> model.guarantee.claims[0].title
+    'differential privacy with epsilon = 2, delta = 1e-9'
     """
 
     epsilon: Annotated[

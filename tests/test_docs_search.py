@@ -1,0 +1,122 @@
+"""The built pages: searched by a newcomer in a real browser; a reference that leaves no public name out."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import quote
+
+import chromium
+import pytest
+from architecture import ROOT
+
+# What a newcomer types, and the pages of which one must be among the first three.
+QUESTIONS = {
+    "how do I keep dates": "questions.html#how-do-i-keep-dates",
+    "what does epsilon 1 mean": "questions.html#what-does-epsilon-1-mean",
+    "my file has two rows per patient": "questions.html#my-file-has-two-or-more-rows-per-patient",
+    "is my data safe to share": "questions.html#is-my-file-safe-to-publish",
+    "read an Excel sheet": "files.html",
+    "verify a release I got from someone": "questions.html#somebody-sent-me-a-release-how-do-i-verify-it",
+    "HIPAA": "privacy-officer.html",
+    "quasi-identifier": "glossary.html",
+    "linked tables of patients and stays": "database.html",
+    "publish counts with small cells": "questions.html#how-do-i-publish-a-table-of-counts-with-small-cells",
+    "plan.toml": "plan.html",
+    "risk score API": "quickstart-builder.html",
+    "install offline": "questions.html#how-do-i-install-it-without-internet",
+}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pages") / "site"
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[chromium.Browser]:
+    program = chromium.executable()
+    if program is None:
+        pytest.skip("there is no Chromium on this machine")
+    with chromium.Browser(program) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def served(site: Path) -> Iterator[str]:
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+def found(browser: chromium.Browser) -> list[str]:
+    text = browser.evaluate(
+        "JSON.stringify([...document.querySelectorAll('.search-hit a')].map(a => a.getAttribute('href')))"
+    )
+    return list(json.loads(text))
+
+
+@pytest.mark.parametrize("way", ["folder", "HTTP"])
+def test_the_page_finds_what_was_typed(browser: chromium.Browser, site: Path, served: str, way: str) -> None:
+    base = site.as_uri() if way == "folder" else served
+    browser.visit(f"{base}/search.html?q={quote('how do I keep dates')}")
+    assert QUESTIONS["how do I keep dates"] in found(browser)[:3]
+    assert browser.evaluate("document.getElementById('search-words').value") == "how do I keep dates"
+    assert not browser.complaints()
+    browser.visit(f"{base}/decisions/index.html")  # from a page in a folder below
+    action = browser.evaluate("document.getElementById('rtd-search-form').action")
+    assert action == f"{base}/search.html"
+
+
+def test_a_newcomers_questions_are_answered_by_one_of_the_first_three(
+    browser: chromium.Browser, site: Path
+) -> None:
+    browser.visit(f"{site.as_uri()}/search.html")
+    asked = json.dumps(list(QUESTIONS))
+    hits = json.loads(
+        browser.evaluate(
+            f"(() => {{ const index = siteSearch.prepared(searchIndex); return JSON.stringify({asked}.map("
+            "q => siteSearch.find(index, q, 3).map(h => h.section.place))) })()"
+        )
+    )
+    missed = {
+        question: places
+        for (question, wanted), places in zip(QUESTIONS.items(), hits, strict=True)
+        if not any(place.startswith(wanted) for place in places)
+    }
+    assert not missed
+
+
+def test_what_is_typed_is_never_taken_for_markup(browser: chromium.Browser, site: Path) -> None:
+    typed = "<img src=x onerror=window.hit=1> dates"
+    browser.visit(f"{site.as_uri()}/search.html?q={quote(typed)}")
+    assert found(browser) and browser.evaluate("typeof window.hit") == "undefined"
+    browser.visit(f"{site.as_uri()}/search.html?q={quote('zzzyqx')}")
+    assert "Nothing was found" in browser.evaluate("document.getElementById('search-results').textContent")
+
+
+def test_every_public_name_has_its_place_in_the_reference(site: Path) -> None:
+    import sfumato as sf
+
+    headings = re.findall(
+        r"<h2 id=[^>]*>(\w+)<", "".join(p.read_text("utf-8") for p in site.glob("reference/*.html"))
+    )
+    assert sorted(set(headings)) == sorted(name for name in sf.__all__ if not name.startswith("_"))
+    page = (site / "reference" / "anonymize.html").read_text("utf-8")
+    assert "<code>drop_rarer_than</code>: leave out rows" in page  # a setting and what its docstring says
+    assert "Annotated" not in page and " object at " not in page
