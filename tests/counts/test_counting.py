@@ -221,6 +221,7 @@ def test_codes_past_the_levels_are_refused() -> None:
         Coded((book("a", 2),), np.array([[0, 1]], np.int64))
 
 
+@pytest.mark.soak
 def test_a_count_over_a_file_three_times_duckdbs_memory(tmp_path: Path) -> None:
     """Its six million groups alone need twice the limit, so DuckDB must use the disk."""
     rows, limit = 6_000_000, 64

@@ -28,8 +28,8 @@ def test_schemathesis_finds_no_difference(tmp_path: Path, released: Path, noisy:
             [
                 sys.executable, "-m", "schemathesis.cli", "run",
                 f"http://127.0.0.1:{service.port}/openapi.json", "-H", f"Authorization: Bearer {key}",
-                "--phases", "examples,coverage,fuzzing", "-n", "8", "--max-time", "8", "--checks", "all",
-                "--seed", "1", "--no-shrink", "--request-timeout", "120",
+                "--phases", "examples,coverage,fuzzing", "-n", "16", "--checks", "all",
+                "--seed", "1", "--generation-deterministic", "--no-shrink", "--request-timeout", "120",
             ],
             cwd=tmp_path, env=os.environ, capture_output=True, text=True, timeout=PATIENCE,
         )  # fmt: skip
