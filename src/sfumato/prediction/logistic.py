@@ -146,7 +146,7 @@ class PrivateLogistic(PrivateClassifier):
         return faults
 
     def _plan(self, training: Training, rows: float) -> LogisticPlan:
-        wide = Basis.of(training.grid.axes, FeatureShape.FOLDED)
+        wide = Basis.of(training.grid.axes, FeatureShape.QUADRATIC)
         plan = logistic_plan(
             wide.linear, wide.one_hot_features, float(self.epsilon), rows, self.max_rows_per_person
         )
