@@ -16,6 +16,7 @@ import pytest
 import sfumato as sf
 from sfumato.errors import DataError, PlanError, SfumatoError
 from sfumato.io.atomic import owner_only
+from sfumato.plan.database import DatabasePlan
 from sfumato.prediction.artefact import load
 from sfumato.prediction.confidential import load_confidential
 from sfumato.privacy import Budget, Ledger
@@ -218,3 +219,10 @@ def test_a_file_that_was_cut_off_is_refused(kept: Path) -> None:
         path.write_bytes(raw[: len(raw) // 2])
         with pytest.raises(SfumatoError):
             {"shock.dpat": load_confidential, "synthesizer.sfm": sf.PrivateModel.load}.get(name, load)(path)
+
+
+def test_a_later_plan_of_linked_tables_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text("sfumato_plan = 3\n[database]\nfolder = 'hospital'\n", "utf-8")
+    with pytest.raises(PlanError, match=r"sfumato_plan is not 2.*upgrade Sfumato"):
+        DatabasePlan.read(plan)

@@ -238,7 +238,7 @@ def _document(name: str, raw: bytes) -> dict[str, Any]:
     if len(raw) > MOST_BYTES:
         raise DataError(f"{name} is larger than {MOST_BYTES >> 20} MiB.", hint=hint)
     try:
-        document = json.loads(raw)
+        document: dict[str, Any] = json.loads(raw)
     except (ValueError, RecursionError):
         raise DataError(f"{name} is not JSON.", hint=hint) from None
     keys = {"CONFIDENTIAL", "sfumato_noisy_model", "checksum", *_KEYS}
