@@ -61,7 +61,8 @@ def main() -> None:
     tasks = [pima(folder)]
     if not given.quick:
         tasks += [
-            brfss(folder, 25_000), bench(folder, "adult/bench13", "Adult", "income", "sex"),
+            brfss(folder, 6_000), brfss(folder, 25_000),
+            bench(folder, "adult/bench13", "Adult", "income", "sex"),
             bench(folder, "diabetes130/bench14", "diabetes130", "readmit", "gender"),
         ]  # fmt: skip
     rows = []

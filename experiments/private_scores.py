@@ -187,7 +187,7 @@ def ours(name: str, epsilon: Any, train: Table, test: Table, target: str) -> tup
 def without_privacy(name: str, train: Table, test: Table, target: str) -> tuple[np.ndarray, float]:
     """The regression sees what ours sees with many rows, the trees see codes."""
     grid = FeatureGrid.of(train.schema, target=target, steps=128)
-    basis = Basis.of(grid.axes, FeatureShape.FOLDED)
+    basis = Basis.of(grid.axes, FeatureShape.QUADRATIC)
     seen = [
         basis.rows(grid.encode(t))[:, 1:] if name.startswith("logistic") else grid.encode(t).T
         for t in (train, test)

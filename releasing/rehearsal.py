@@ -137,13 +137,21 @@ def sign(files: Sequence[Path], key: Path | None) -> None:
             raise Stop(f"the signature of {file.name} does not hold.")
 
 
+def interpreter(python: str) -> str:
+    """A Python by name or path, as it is called from any folder: a path is of the folder one stands in."""
+    found = shutil.which(python)
+    if found is None:
+        raise Stop(f"there is no Python called {python} here.")
+    return str(Path(found).absolute())  # not resolved: an environment's Python is a link to another
+
+
 def install(wheel: Path, sdist: Path, python: str, resolution: str, demo: bool) -> None:
     """An empty environment, the wheel, and a part of the tests from the sdist on what is installed."""
     uv = Path(sys.executable).with_name("uv")
     tools = ("pytest>=8.4", "hypothesis>=6.140", "pytest-xdist>=3.8", "pytest-benchmark>=5.1", "polars>=1.30")
     with tempfile.TemporaryDirectory() as text:
         place = Path(text)
-        run(uv, "venv", "--quiet", "--python", python, "venv", at=place)
+        run(uv, "venv", "--quiet", "--python", interpreter(python), "venv", at=place)
         there = place / "venv" / "bin" / "python"
         asked = f"{wheel}[stats,excel,service,tables]"
         run(

@@ -10,11 +10,13 @@ import sqlite3
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sfumato as sf
 from sfumato.errors import DataError, PlanError, SfumatoError
 from sfumato.io.atomic import owner_only
+from sfumato.plan.database import DatabasePlan
 from sfumato.prediction.artefact import load
 from sfumato.prediction.confidential import load_confidential
 from sfumato.privacy import Budget, Ledger
@@ -23,6 +25,7 @@ from sfumato.release import Release
 CORPUS = Path(__file__).with_name("corpus")
 VERSIONS = ("0.1", "0.2")
 # What the version that wrote a score answered for the lowest value of each feature.
+LOGISTIC = (0.02478936138474944, 0.008070815246168896, 0.07357140201427104)  # with its interval of 90%
 SCORES = {"d1a163a3": 0.06742806871955624, "a3e59b08": 0.11845431853273411}
 
 
@@ -137,24 +140,89 @@ def test_private_synthesis_is_read_and_sampled(kept: Path) -> None:
     assert model.guarantee.claims
 
 
+@pytest.mark.parametrize("kept", ["0.2"], indirect=True)
+def test_a_logistic_score_keeps_its_answers_and_intervals(kept: Path) -> None:
+    model = load(kept / "logistic.sfm", trusted=[(kept / "officer.pub").read_text("ascii")])
+    row = {f.name: f.levels[0] if f.levels else f.low for f in model.features}
+    assert model.score([row])[0].probability == pytest.approx(LOGISTIC[0], abs=1e-12)
+    assert tuple(model.interval(row, 0.9)) == pytest.approx(LOGISTIC[1:], abs=1e-9)
+    assert {"groups", "population"} <= set(model.card)
+
+
 # --- a version that is not there yet ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kept", ["0.2"], indirect=True)
-def test_a_later_format_is_refused(kept: Path) -> None:
-    plan = kept / "plan.toml"
-    plan.write_text(plan.read_text("utf-8").replace("sfumato_plan = 2", "sfumato_plan = 3"), "utf-8")
-    with pytest.raises(PlanError):
-        sf.Plan.read(plan)
-    connection = sqlite3.connect(kept / "study.ledger")
+def rewritten(path: Path, now: str, later: str) -> Path:
+    text = path.read_text("utf-8")
+    assert now in text
+    path.write_text(text.replace(now, later, 1), "utf-8")
+    return path
+
+
+def later_ledger(path: Path) -> Path:
+    connection = sqlite3.connect(path)
     connection.execute("UPDATE meta SET value = '3' WHERE key = 'version'")
     connection.commit()
     connection.close()
-    with pytest.raises(SfumatoError):
-        Ledger.open(kept / "study.ledger", Budget(epsilon=1.0))
-    for name in ("score.sfm", "shock.dpat", "synthesizer.sfm"):
+    return path
+
+
+def later_synthesizer(path: Path) -> Path:
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    document = {**json.loads(arrays["document"].tobytes()), "sfumato_private_model": 3}
+    arrays["document"] = np.frombuffer(json.dumps(document).encode(), np.uint8)
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+    return path
+
+
+LATER = {
+    "plan": lambda k: sf.Plan.read(rewritten(k / "plan.toml", "sfumato_plan = 2", "sfumato_plan = 3")),
+    "ledger": lambda k: Ledger.open(later_ledger(k / "study.ledger"), Budget(epsilon=1.0)),
+    "score": lambda k: load(rewritten(k / "score.sfm", '"sfumato_model":1', '"sfumato_model":2')),
+    "tree": lambda k: load_confidential(
+        rewritten(k / "shock.dpat", '"sfumato_noisy_model": 1', '"new": 1, "sfumato_noisy_model": 2')
+    ),
+    "key": lambda k: sf.SigningKey.load(
+        rewritten(k / "officer.key", '"sfumato_signing_key": 1', '"sfumato_signing_key": 2')
+    ),
+    "private synthesis": lambda k: sf.PrivateModel.load(later_synthesizer(k / "synthesizer.sfm")),
+    "guarantee": lambda k: sf.Guarantee.from_json(
+        load(k / "score.sfm").guarantee.to_json().replace('"sfumato_guarantee": 1', '"sfumato_guarantee": 2')
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LATER)
+@pytest.mark.parametrize("kept", ["0.2"], indirect=True)
+def test_a_later_format_is_refused_with_what_to_do(kept: Path, what: str) -> None:
+    with pytest.raises(SfumatoError) as caught:
+        LATER[what](kept)
+    assert caught.value.hint.startswith("upgrade Sfumato")
+
+
+@pytest.mark.parametrize("kept", ["0.1"], indirect=True)
+def test_a_release_of_a_later_format_is_refused_with_what_to_do(kept: Path) -> None:
+    rewritten(kept / "release/public/manifest.json", '"sfumato_release": 1', '"sfumato_release": 3')
+    with pytest.raises(DataError) as caught:
+        Release.load(kept / "release")
+    assert caught.value.hint == "upgrade Sfumato"
+    assert not sf.verify(kept / "release").ok
+
+
+@pytest.mark.parametrize("kept", ["0.2"], indirect=True)
+def test_a_file_that_was_cut_off_is_refused(kept: Path) -> None:
+    for name in ("score.sfm", "logistic.sfm", "shock.dpat", "synthesizer.sfm"):
         path = kept / name
         raw = path.read_bytes()
-        path.write_bytes(raw[: len(raw) // 2])  # and one that was cut off
+        path.write_bytes(raw[: len(raw) // 2])
         with pytest.raises(SfumatoError):
-            {"score.sfm": load, "shock.dpat": load_confidential}.get(name, sf.PrivateModel.load)(path)
+            {"shock.dpat": load_confidential, "synthesizer.sfm": sf.PrivateModel.load}.get(name, load)(path)
+
+
+def test_a_later_plan_of_linked_tables_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text("sfumato_plan = 3\n[database]\nfolder = 'hospital'\n", "utf-8")
+    with pytest.raises(PlanError, match=r"sfumato_plan is not 2.*upgrade Sfumato"):
+        DatabasePlan.read(plan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,16 @@ def test_the_version_is_the_same_everywhere(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(rehearsal, "project", lambda: {"version": "9.9.9"})
     with pytest.raises(rehearsal.Stop, match="CITATION"):
         rehearsal.check_versions(strict=False)
+
+
+def test_a_python_is_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clean environment lies elsewhere; make names the Python of this folder by a path of this folder."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+    monkeypatch.chdir(tmp_path)
+    assert rehearsal.interpreter("bin/python") == str(tmp_path / "bin" / "python")
+    with pytest.raises(rehearsal.Stop, match="no Python called bin/python4"):
+        rehearsal.interpreter("bin/python4")
 
 
 # --- what a newcomer looks for --------------------------------------------------------------------

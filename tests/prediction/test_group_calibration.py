@@ -68,3 +68,18 @@ def test_groups_must_be_features_with_levels() -> None:
         with pytest.raises(ParameterError):
             PrivateLogistic(1.0, groups=wrong).fit(mixed(100), "sick", ledger=ledger)
     assert ledger.spent == 0
+
+
+def test_a_declared_order_is_kept_where_groups_are_moved() -> None:
+    """The data say the opposite, so that a group's moves would turn the order round: whatever is drawn."""
+    random = np.random.default_rng(2)
+    stage = random.integers(0, 4, 2000)
+    cells = {"stage": np.array(list("abcd"))[stage], "sick": random.random(2000) < 0.8 - 0.2 * stage}
+    columns = (
+        Column("stage", Kind.ORDINAL, levels=tuple("abcd"), missing=False, provenance=PUBLIC),
+        Column("sick", Kind.FLAG, type="boolean", levels=(False, True), missing=False, provenance=PUBLIC),
+    )
+    table = Table.from_arrow(pa.table(cells), Schema(columns))
+    for direction, sign in (("increasing", 1), ("decreasing", -1)):
+        model = PrivateLogistic(5.0, groups=["stage"], monotone={"stage": direction}).fit(table, "sick")
+        assert (np.diff(model.released().weights[0]) * sign >= 0).all()

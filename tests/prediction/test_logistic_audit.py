@@ -30,7 +30,7 @@ BASIS = Basis((np.array([[-1.0], [1.0]]),) * 2, (False, False))
 
 def of_estimator(with_it: bool) -> list[float]:
     X = np.concatenate([np.full((30, 2), 8.0), ALONE]) if with_it else np.full((30, 2), 8.0)
-    model = PrivateLogistic(1.0, SCHEMA, declared_rows=30, anyway=True, shape="folded")
+    model = PrivateLogistic(1.0, SCHEMA, declared_rows=30, anyway=True, shape="quadratic")
     model.fit(X, np.array([0] * 30 + [1] * with_it))
     return [model.model_.base, *(w[-1] for w in model.model_.weights), *(w[0] for w in model.model_.weights)]
 

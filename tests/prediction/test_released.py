@@ -24,7 +24,7 @@ from sfumato.table import Table
 SICK = Column("sick", Kind.FLAG, type="boolean", levels=(False, True), missing=False, provenance=PUBLIC)
 MAKERS = [
     pytest.param(lambda: PrivateLogistic(20.0, anyway=True), id="logistic"),
-    pytest.param(lambda: PrivateLogistic(20.0, shape="waves", anyway=True), id="logistic-waves"),
+    pytest.param(lambda: PrivateLogistic(20.0, shape="cubic", anyway=True), id="logistic-cubic"),
     pytest.param(lambda: AdditiveScore(20.0, bins=4, anyway=True), id="additive"),
     pytest.param(lambda: AdditiveScore(20.0, anyway=True), id="additive-16"),
     pytest.param(lambda: AlphaForest(20.0, trees=4, depth=4, anyway=True), id="forest"),

@@ -49,6 +49,7 @@ from sfumato.errors import PlanError
 from sfumato.io.addresses import from_folder
 from sfumato.io.databases import scan_database
 from sfumato.methods.shapes import as_day
+from sfumato.plan.spec import VERSION
 from sfumato.release import DatabaseRelease
 from sfumato.report.determination import Said
 from sfumato.seeds import Key
@@ -170,6 +171,8 @@ def _document(path: Path) -> dict[str, Any]:
 
 def _faults(document: Mapping[str, Any]) -> list[str]:
     faults = [f"unknown table [{n}]" for n in document if n not in (*_KEYS, "thresholds", "sfumato_plan")]
+    if document.get("sfumato_plan", VERSION) != VERSION:
+        faults.append(f"sfumato_plan is not {VERSION}: for a later format, upgrade Sfumato")
     for name, keys in _KEYS.items():
         entry = document.get(name, {})
         if not isinstance(entry, dict):

@@ -20,6 +20,7 @@ from sfumato.io.addresses import from_folder, noted
 from sfumato.methods.shapes import Fault, as_day
 from sfumato.plan.limits import ACCEPTED, RECIPIENT
 from sfumato.plan.lines import Place, line_of
+from sfumato.plan.spec import VERSION
 from sfumato.plan.step import Step
 from sfumato.schema import Role, Schema
 
@@ -45,9 +46,16 @@ class PlanDocument:
         said = sorted({(line_of(at, self.lines), f"{_spelt(at)} {words}".strip()) for at, words in found})
         number = f"{len(said)} fault{'s' * (len(said) > 1)}"
         listing = "; ".join(f"line {line}: {words}" for line, words in said)
-        old = self.document.get("sfumato_plan") == 1
-        hint = f"sfumato plan upgrade {self.name}" if old else "see docs/plan.md"
-        raise PlanError(f"{self.name} has {number}: {listing}.", hint=hint, faults=said)
+        raise PlanError(f"{self.name} has {number}: {listing}.", hint=self._advice, faults=said)
+
+    @property
+    def _advice(self) -> str:
+        """What to do about faults: another format is the cause of all of them."""
+        version = self.document.get("sfumato_plan")
+        if version == 1:
+            return f"sfumato plan upgrade {self.name}"
+        later = isinstance(version, int) and version > VERSION
+        return "upgrade Sfumato: the plan is of a later format" if later else "see docs/plan.md"
 
     # -- looking -------------------------------------------------------------------------------------
 

@@ -1,9 +1,10 @@
 """What a linear score sees of a row: for each feature a few numbers in [-1, 1], by public rules.
 
-An ordered feature with K codes lies at x = 2c/(K - 1) - 1; a flag at -1 and 1. Where the schema allows
-missing values they have x = 0 and a coordinate of their own, 1 if missing and -1 if not, whether or not
-anything is missing. Levels without order are one-hot: one of their coordinates is 1, all others 0. The
-first coordinate of every row is 1, the intercept.
+An ordered feature with K codes lies at x = 2c/(K - 1) - 1, a flag at -1 and 1. It bends by Chebyshev
+polynomials of x: of all polynomials of a degree that stay within [-1, 1] they bend most, and noise is
+measured by that range. Where the schema allows missing values they have 0 there and a coordinate of their
+own, 1 if missing and -1 if not, whether or not anything is missing. Levels without order are one-hot: one
+of their coordinates is 1, all others 0. The first coordinate of every row is 1, the intercept.
 
 What the proof in objective.py needs of it, for every row there can be:
 1. coordinates that are not one-hot (there are d_l, with the intercept) are in [-1, 1];
@@ -34,8 +35,8 @@ class FeatureShape(StrEnum):
     """What is made of an ordered feature's x."""
 
     CENTRED = "centred"  # clip(2 (x - centre), -1, 1)
-    FOLDED = "folded"  # x and 1 - 2|x|
-    WAVES = "waves"  # x, 1 - 2|x| and sin(pi x)
+    QUADRATIC = "quadratic"  # x and 2x^2 - 1
+    CUBIC = "cubic"  # x, 2x^2 - 1 and 4x^3 - 3x
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,9 +120,9 @@ def _table(axis: Axis, shape: FeatureShape, centre: float) -> Floats:
         if shape is FeatureShape.CENTRED:
             columns = [np.clip(STEEPNESS * (x - centre), -1.0, 1.0)]
         else:
-            columns.append(1 - 2 * np.abs(x))
-        if shape is FeatureShape.WAVES and axis.bins > 3:
-            columns.append(np.sin(np.pi * x))
+            columns.append(2 * x**2 - 1)
+        if shape is FeatureShape.CUBIC and axis.bins > 3:
+            columns.append(4 * x**3 - 3 * x)
     table = np.stack(columns, axis=1) if columns else np.empty((axis.bins, 0))
     if axis.book.missing:
         table = np.vstack([table, np.zeros((1, table.shape[1]))])

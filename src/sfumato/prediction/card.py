@@ -29,14 +29,14 @@ from sfumato.errors import NoisyWarning, ParameterError, SchemaError, listed
 from sfumato.prediction.fit_budget import budget_for, debit
 from sfumato.prediction.inputs import Feature, FeatureError, Inputs
 from sfumato.prediction.models import ReleasedModel, plain_classes
-from sfumato.prediction.persons import require_rows_per_person
+from sfumato.prediction.persons import rows_that_count
 from sfumato.prediction.score_counts import BINS, calibration, cells, counted, figures
 from sfumato.privacy import Guarantee
 from sfumato.privacy.differential import DifferentialPrivacy
 from sfumato.privacy.grants import Budget
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.noise import laplace
-from sfumato.schema import Kind
+from sfumato.schema import Kind, Role
 from sfumato.schema.domains import ADVICE, grounds, search_cost, with_search
 from sfumato.table import Table
 
@@ -132,8 +132,8 @@ class JudgedRows:
         absent = [repr(n) for n in names if n not in test.schema]
         if absent:
             raise ParameterError(f"the test set lacks features: {listed(absent)}.", hint="give all of them")
-        if private:
-            require_rows_per_person(test, max_rows_per_person)
+        test = test.select(dict.fromkeys([*names, target, *groups, *test.schema.of_role(Role.PERSON)]))
+        test = rows_that_count(test, max_rows_per_person) if private else test
         coded = test.encode([target, *groups]).codes.astype(np.int64)
         kept = coded[0] < 2
         rows = test.select(names).to_arrow().filter(pa.array(kept)).to_pylist()

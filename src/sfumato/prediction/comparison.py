@@ -27,6 +27,7 @@ from sfumato.errors import DataError, ParameterError
 from sfumato.prediction.card import JudgedRows, levels_of, require_classes
 from sfumato.prediction.fit_budget import budget_for, debit
 from sfumato.prediction.models import ReleasedModel
+from sfumato.prediction.persons import rows_that_count
 from sfumato.prediction.score_counts import BINS, Floats, Ints, cells, counted, figures
 from sfumato.privacy import Guarantee, NoGuarantee
 from sfumato.privacy.differential import DifferentialPrivacy
@@ -99,6 +100,8 @@ def compare_scores(
     ['logistic', 'additive']
     """
     names = _names(models, columns)
+    if epsilon is not None:  # once: all scores are of the same rows
+        test = rows_that_count(test, max_rows_per_person)
     features = {f.name: f for m in models for f in m.features}
     rows = [
         JudgedRows.of(test, target, m.features, subgroups, private=epsilon is not None,

@@ -238,14 +238,15 @@ def _document(name: str, raw: bytes) -> dict[str, Any]:
     if len(raw) > MOST_BYTES:
         raise DataError(f"{name} is larger than {MOST_BYTES >> 20} MiB.", hint=hint)
     try:
-        document = json.loads(raw)
+        document: dict[str, Any] = json.loads(raw)
     except (ValueError, RecursionError):
         raise DataError(f"{name} is not JSON.", hint=hint) from None
     keys = {"CONFIDENTIAL", "sfumato_noisy_model", "checksum", *_KEYS}
-    if not isinstance(document, dict) or set(document) != keys:
+    version = document.get("sfumato_noisy_model") if isinstance(document, dict) else None
+    if type(version) is int and version != FORMAT:
+        raise DataError(f"{name} is of another version than {FORMAT}.", hint="upgrade Sfumato")
+    if version is None or set(document) != keys or document["CONFIDENTIAL"] != MARK:
         raise DataError(f"{name} is not a confidential model, or has other fields.", hint=hint)
-    if document["sfumato_noisy_model"] != FORMAT or document["CONFIDENTIAL"] != MARK:
-        raise DataError(f"{name} is of another version than {FORMAT}.", hint="make the file anew")
     return document
 
 

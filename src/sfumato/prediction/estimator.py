@@ -24,13 +24,13 @@ from sfumato.prediction.fit_budget import FitAndCard, FitBudget, budget_for, deb
 from sfumato.prediction.grid import STEPS, Codes, FeatureGrid, bounded
 from sfumato.prediction.inputs import Feature
 from sfumato.prediction.models import ReleasedModel, ScoreExplanation, checked_name, plain_classes
-from sfumato.prediction.persons import require_rows_per_person
+from sfumato.prediction.persons import rows_that_count
 from sfumato.prediction.rule import refuse, warn
 from sfumato.prediction.sklearn_api import RowsLike, SklearnApi
 from sfumato.privacy import Guarantee
 from sfumato.privacy.ledger import Payer
 from sfumato.privacy.signatures import SigningKey
-from sfumato.schema import Column, Kind, Schema
+from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.schema.domains import ADVICE, grounds, search_cost, with_search
 from sfumato.table import Table
 
@@ -45,6 +45,7 @@ class Training(NamedTuple):
     """Rows as a fit sees them. grid: the features; codes: (features, rows), finest; outcome: 0 or 1.
 
     domains: the columns as the schema has them, with where their domains come from.
+    by_person: whether the rows say whose they are, so that no person has too many.
     """
 
     grid: FeatureGrid
@@ -53,6 +54,7 @@ class Training(NamedTuple):
     classes: tuple[Any, Any]
     target: str
     domains: tuple[Column, ...]
+    by_person: bool = False
 
 
 class PrivateClassifier(SklearnApi):
@@ -93,7 +95,7 @@ class PrivateClassifier(SklearnApi):
         budget = budget_for(float(self.epsilon), self.max_rows_per_person)
         cost = search_cost(training.domains, budget.unit, budget.neighbours)
         grant = debit(ledger, budget, self._purpose)
-        claim = grant.claim(*self._assumptions(training.domains))
+        claim = grant.claim(*self._assumptions(training))
         guarantee = Guarantee.of(with_search(claim, cost), grant.account)
         model = self._learn(training, FitBudget(grant), guarantee)
         self.model_ = replace(model, card={**model.card, "classes": plain_classes(training.classes)})
@@ -203,15 +205,15 @@ class PrivateClassifier(SklearnApi):
                 f"monotone names features without an order: {listed(wrong)}.", hint="numbers and ordinals"
             )
 
-    def _assumptions(self, domains: Sequence[Column]) -> list[str]:
+    def _assumptions(self, training: Training) -> list[str]:
         assumptions = [
-            *grounds(domains),
+            *grounds(training.domains),
             "The two outcomes are public; numbers beyond the bounds count as the bound",
             "The features, epsilon and all other settings were chosen without looking at the data",
         ]
         if self.declared_rows is not None:
             assumptions.append("The declared number of rows is public")
-        if self.max_rows_per_person > 1:
+        if self.max_rows_per_person > 1 and not training.by_person:
             assumptions.append(f"No person has more than {self.max_rows_per_person} rows in the data")
         return assumptions
 
@@ -256,13 +258,15 @@ class PrivateClassifier(SklearnApi):
                 hint=ADVICE,
             )
         grid = FeatureGrid.of(table.schema, target=target, steps=self._steps)
-        require_rows_per_person(table, self.max_rows_per_person)
+        persons = table.schema.of_role(Role.PERSON)
+        table = table.select(dict.fromkeys([*grid.names, target, *persons]))
+        table = rows_that_count(table, self.max_rows_per_person)
         books = [*(a.book for a in grid.axes), *table.codebooks([target]).values()]
         coded = table.with_codebooks(books).encode([*grid.names, target]).codes.astype(np.int64)
         kept = coded[:, coded[-1] < 2]  # rows without an outcome count nowhere: each on its own
         domains = tuple(table.schema.select([*grid.names, target]))
         outcomes: Any = tuple(column.levels)
-        return Training(grid, kept[:-1], kept[-1], outcomes, target, domains)
+        return Training(grid, kept[:-1], kept[-1], outcomes, target, domains, bool(persons))
 
     def _schema_for(self, names: list[str]) -> Schema:
         if isinstance(self.schema, Schema):

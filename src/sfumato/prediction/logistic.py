@@ -146,7 +146,7 @@ class PrivateLogistic(PrivateClassifier):
         return faults
 
     def _plan(self, training: Training, rows: float) -> LogisticPlan:
-        wide = Basis.of(training.grid.axes, FeatureShape.FOLDED)
+        wide = Basis.of(training.grid.axes, FeatureShape.QUADRATIC)
         plan = logistic_plan(
             wide.linear, wide.one_hot_features, float(self.epsilon), rows, self.max_rows_per_person
         )
@@ -210,15 +210,16 @@ class PrivateLogistic(PrivateClassifier):
 
     def _tables(self, axes: Sequence[Axis], basis: Basis, coefficients: Floats) -> list[Floats]:
         """The log-odds of each code of each feature, in the order that was asked for."""
-        tables = []
-        for axis, table, own in zip(axes, basis.tables, basis.split(coefficients), strict=True):
-            weights = table @ own
-            direction = (self.monotone or {}).get(axis.book.name)
-            if direction:
-                equal = np.ones((len(weights), 2), dtype=np.int64)
-                weights = monotone_weights(weights, equal, direction, bool(axis.book.missing))
-            tables.append(weights)
-        return tables
+        parts = zip(axes, basis.tables, basis.split(coefficients), strict=True)
+        return [self._in_order(axis, table @ own) for axis, table, own in parts]
+
+    def _in_order(self, axis: Axis, weights: Floats) -> Floats:
+        """The log-odds of a feature's codes, rising or falling if that was asked for."""
+        direction = (self.monotone or {}).get(axis.book.name)
+        if not direction:
+            return weights
+        equal = np.ones((len(weights), 2), dtype=np.int64)
+        return monotone_weights(weights, equal, direction, bool(axis.book.missing))
 
     def _hold(self, training: Training, purse: FitBudget) -> dict[str, Any]:
         """Move the levels of groups so that as many cases are predicted as there are: point 5 above."""
@@ -230,7 +231,8 @@ class PrivateLogistic(PrivateClassifier):
             training.outcome, self.max_rows_per_person, purse.share(GROUPS, "residuals by group"),
         )  # fmt: skip
         for j, shift in zip(places_of, found, strict=True):
-            self._weights[j] = self._weights[j] + shift.moves / len(places_of)
+            moved = self._weights[j] + shift.moves / len(places_of)
+            self._weights[j] = self._in_order(training.grid.axes[j], moved)
         small = [f"'{g}' ({int((~s.enough).sum())} of {len(s.enough)} levels)"
                  for g, s in zip(self.groups, found, strict=True) if not s.enough.all()]  # fmt: skip
         if small:

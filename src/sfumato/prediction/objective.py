@@ -53,6 +53,7 @@ Assumes:   that o, the basis, tau and the share of the cube are public or were p
            person has more than L rows; that exp of the machine is right to 8 units in the last place.
 Tested by: tests/prediction/test_objective.py: (a), (c), (d) and (e) on random, empty and one-row tables
            with x in the corners, and that half of gamma is caught; (g), (h);
+           tests/prediction/test_objective_law.py: the law of (3), counted out on a coarse lattice;
            tests/prediction/test_loss.py;
            tests/prediction/test_logistic_audit.py.
 """

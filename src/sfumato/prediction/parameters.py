@@ -45,7 +45,9 @@ MONOTONE = Parameter(
     ),
     columns=True,
 )
-MAX_ROWS_PER_PERSON = count("A public number; above 1 the promise is to persons.", 1, 1000)
+MAX_ROWS_PER_PERSON = count(
+    "A public number: rows of a person that count; above 1 the promise is to persons.", 1, 1000
+)
 ANYWAY = Parameter(Flag("Fit although the rule says that nothing useful can come of it."))
 ALPHA = Parameter(
     Number("The divergence that splits are chosen by: any real number; 1 is C4.5's gain."), beginner=True

@@ -15,7 +15,10 @@ from sfumato.prediction.basis import FeatureShape
 
 _FINE = 400.0  # rows times epsilon for each feature, from which sixteen bins serve better than eight
 _HOPELESS = 20.0  # evidence below which scores are hardly better than a coin
-_FOLDED, _WAVES = 400.0, 1500.0  # rows times epsilon for each coordinate, from which more shapes serve better
+_QUADRATIC, _CUBIC = (
+    400.0,
+    1500.0,
+)  # rows times epsilon for each coordinate, from which more shapes serve better
 # Rows times epsilon for each coordinate, and for it and the root of all of them (so small errors add up
 # to a score), below which a regression is hardly better than a coin.
 _FAINT, _FAINT_SUM = 5.0, 0.5
@@ -66,15 +69,15 @@ class LogisticPlan:
 
 
 def logistic_plan(linear: int, one_hot: int, epsilon: float, rows: float, max_rows: int = 1) -> LogisticPlan:
-    """The rule of the private logistic regression. linear, one_hot: d_l and F_b with folded features."""
+    """The rule of the private logistic regression. linear, one_hot: d_l and F_b with quadratic features."""
     worth = max(rows, 0.0) * epsilon / max_rows
     wide = worth / linear
     shape = (
         FeatureShape.CENTRED
-        if wide < _FOLDED
-        else FeatureShape.FOLDED
-        if wide < _WAVES
-        else FeatureShape.WAVES
+        if wide < _QUADRATIC
+        else FeatureShape.QUADRATIC
+        if wide < _CUBIC
+        else FeatureShape.CUBIC
     )
     return LogisticPlan(shape, worth / (linear + one_hot), linear + one_hot)
 

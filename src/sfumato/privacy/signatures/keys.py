@@ -206,6 +206,8 @@ def _secret_of(raw: bytes) -> bytes:
     """The 32 secret bytes; a ValueError, TypeError or KeyError where there are none."""
     if _SECRET not in raw:
         document = json.loads(raw.decode("utf-8"))
+        if type(document[_FORMAT]) is int and document[_FORMAT] > 1:
+            raise DataError("the signing key is of a later format.", hint="upgrade Sfumato")
         if document[_FORMAT] != 1:
             raise ValueError
         secret = bytes.fromhex(document["secret"])

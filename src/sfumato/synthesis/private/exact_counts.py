@@ -11,13 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.counts import person_ids
-from sfumato.counts.persons import at_most
-from sfumato.errors import DataError, ParameterError
+from sfumato.counts.persons import some_of_each
+from sfumato.errors import ParameterError
 from sfumato.schema import Role
-from sfumato.seeds import Key
 from sfumato.synthesis.domain import WEIGHT_UNITS, Domain
 from sfumato.synthesis.private.graph import Pair
-from sfumato.synthesis.private.layout import Bools, Codes, Floats, Ints
+from sfumato.synthesis.private.layout import Codes, Floats, Ints
 from sfumato.synthesis.private.variables import DomainVariables
 from sfumato.table import Table
 
@@ -108,16 +107,5 @@ def _in_memory(
     states, weights = np.concatenate(parts, axis=1), np.concatenate(units) if units else None
     if person is None:
         return states, weights
-    stay = _some_of_each(pa.chunked_array(ids), person, max_rows)
+    stay = some_of_each(pa.chunked_array(ids), person, max_rows)
     return np.ascontiguousarray(states[:, stay]), None if weights is None else weights[stay]
-
-
-def _some_of_each(whose: pa.ChunkedArray, person: str, max_rows: int) -> Bools:
-    """Which rows stay: at most so many of each person, taken at random."""
-    if whose.null_count:
-        raise DataError(
-            f"{whose.null_count} rows do not say whose they are ('{person}').",
-            hint="leave those rows out first: how many belong to one person cannot be known",
-        )
-    places: Any = whose.combine_chunks().dictionary_encode().indices.to_numpy()
-    return np.asarray(at_most(places, max_rows, Key.fresh()))
