@@ -37,6 +37,7 @@ MAKERS: dict[str, Make] = {
     "local": sf.LocalRecoding,
     "mondrian": sf.Mondrian,
     "mondrian, relaxed": lambda **limits: sf.Mondrian("relaxed", ("c0",), **limits),
+    "simulatable": sf.SimulatableRecoding,
     "datafly": sf.Datafly,
     "greedy": sf.Greedy,
     "beam": sf.Beam,
