@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.anonymization.shape.methods import Centroid as Centroid
     from sfumato.anonymization.shape.methods import ClusterDither as ClusterDither
     from sfumato.anonymization.shape.methods import ClusterResample as ClusterResample
+    from sfumato.anonymization.simulatable import SimulatableRecoding as SimulatableRecoding
     from sfumato.assessment.aggregates import assess_aggregates as assess_aggregates
     from sfumato.assessment.assess import assess as assess
     from sfumato.assessment.audit import audit as audit
@@ -52,6 +53,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.criteria import KAnonymity as KAnonymity
     from sfumato.criteria import KMAnonymity as KMAnonymity
     from sfumato.criteria import KMap as KMap
+    from sfumato.criteria import KnownSearch as KnownSearch
     from sfumato.criteria import LDiversity as LDiversity
     from sfumato.criteria import TCloseness as TCloseness
     from sfumato.database import Database as Database
@@ -200,6 +202,7 @@ _HOME = {
     "KMap": "criteria",
     "Key": "seeds",
     "Kind": "schema",
+    "KnownSearch": "criteria",
     "LDiversity": "criteria",
     "LUDIA": "reconstruction.ludia",
     "LUGS": "synthesis.lugs.method",
@@ -242,6 +245,7 @@ _HOME = {
     "ReleaseLog": "privacy.signatures",
     "Role": "schema",
     "Schema": "schema",
+    "SimulatableRecoding": "anonymization.simulatable",
     "Step": "plan.step",
     "SchemaError": "errors",
     "SfumatoError": "errors",

@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.criteria import AlphaK, JAnonymity, KAnonymity, KMap, LDiversity, TCloseness, read_criteria
+from sfumato.criteria import (
+    AlphaK,
+    JAnonymity,
+    KAnonymity,
+    KMap,
+    KnownSearch,
+    LDiversity,
+    TCloseness,
+    read_criteria,
+)
 from sfumato.criteria.text import FORMS
 from sfumato.errors import ParameterError
 from sfumato.hierarchy import Hierarchy, Intervals
@@ -30,6 +39,8 @@ MEANT = {
     "alpha-k(dx, 0.5, 5)": AlphaK(0.5, 5, "dx"),
     "alpha-k(dx, 0.5, k=5)": AlphaK(0.5, 5, "dx"),
     "k-map(5, weight=w)": KMap(5, weight="w"),
+    "known-search(values)": KnownSearch("values"),
+    "known-search(hides=both)": KnownSearch("both"),
     "j-anonymity(5, fraction=0.1)": JAnonymity(5, fraction=0.1),
     "j-anonymity(5, weight=w, delta=0.01)": JAnonymity(5, 0.01, weight="w"),
 }

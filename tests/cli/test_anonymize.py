@@ -115,6 +115,7 @@ def test_the_help_lists_every_criterion(sfumato: Sfumato) -> None:
     [
         (["--method", "mondrian", "--kind", "relaxed", "--ordered", "age"], "Mondrian, relaxed"),
         (["--method", "local", "--effort", "fast", "--time-limit", 3600], "fast"),
+        (["--method", "simulatable", "--no-persons", "--criteria", "known-search(places)"], "places hidden"),
     ],
 )
 def test_searches_and_their_efforts(sfumato, costs, hierarchies, more, method) -> None:

@@ -29,7 +29,7 @@ from sfumato.anonymization.register import Register
 from sfumato.anonymization.request import Request, ask, refuse_posets, settle_hierarchies
 from sfumato.anonymization.suppression import FinalClasses, settle
 from sfumato.anonymization.writer import released
-from sfumato.criteria import Classes, Criterion, KAnonymity, LDiversity
+from sfumato.criteria import Classes, Criterion, KAnonymity, KnownSearch, LDiversity
 from sfumato.errors import ParameterError, SfumatoWarning, listed
 from sfumato.hierarchy import Nested, read_folder
 from sfumato.privacy import Guarantee
@@ -85,7 +85,8 @@ def anonymize(
 ) -> Release:
     """Publish a table whose people hide among others: the least general one the method finds.
 
-    method: the search; by default `OptimalRecoding()`. Methods that exchange values between rows instead
+    method: the search; by default `OptimalRecoding()`, or `SimulatableRecoding()` where `KnownSearch` is
+        asked. Methods that exchange values between rows instead
         (`ClusterResample` and its like) need no hierarchies.
     hierarchies: by column, a Hierarchy or a recipe for one; or a folder of level tables.
     quasi_identifiers: what an intruder may know; by default the columns of that role.
@@ -111,11 +112,9 @@ def anonymize(
     >>> release.data.columns
     ('sex', 'region', 'insurance', 'health')
     """
-    if method is None:
-        from sfumato.anonymization.optimal import OptimalRecoding
-
-        method = OptimalRecoding()
+    method = _default(criterion) if method is None else method
     _refuse_mistaken(criterion, method, quasi_identifiers=quasi_identifiers, drop=drop)
+    _refuse_telling(criterion, method, drop_rarer_than)
     asks = criterion.parts if isinstance(criterion, Criterion) else ()
     if asks and all(isinstance(part, KAnonymity) and part.k == 1 for part in asks):
         warnings.warn("k = 1 promises nothing: ask for k = 2 or more.", SfumatoWarning, stacklevel=2)
@@ -250,6 +249,31 @@ def _refuse_mistaken(criterion: object, method: object, **names: object) -> None
             raise ParameterError(f"{name} must be a list of names.", hint=f"{name}=['...']")
 
 
+def _default(criterion: object) -> Search:
+    """The search that is taken where none was named."""
+    from sfumato.anonymization.optimal import OptimalRecoding
+    from sfumato.anonymization.simulatable import SimulatableRecoding
+
+    known = isinstance(criterion, Criterion) and any(isinstance(p, KnownSearch) for p in criterion.parts)
+    return SimulatableRecoding() if known else OptimalRecoding()
+
+
+def _refuse_telling(criterion: Criterion, method: object, drop_rarer_than: int | None) -> None:
+    """A search that may be known: nothing may be decided by what the release does not show."""
+    if not any(isinstance(part, KnownSearch) for part in criterion.parts):
+        return
+    if not getattr(method, "simulatable", False):
+        raise ParameterError(
+            f"{type(method).__name__} decides by more than the release shows: it tells who knows it.",
+            hint="method=sf.SimulatableRecoding(); on the command line --method simulatable",
+        )
+    if drop_rarer_than is not None:
+        raise ParameterError(
+            "rows with rare values are to be left out, which says of all others that theirs are not rare.",
+            hint="no drop_rarer_than",
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class _Made:
     settled: FinalClasses
@@ -277,6 +301,7 @@ def _settled(table: Table, recoding: Recoding, asked: Request, key: Key) -> _Mad
             hint="ask for less, or allow higher levels",
         )
     beyond = settled.suppressed - int(recoding.n[recoding.suppressed].sum())
+    assert not (beyond and asked.criterion.leaves_out), "what is left out was decided by the search alone"
     if beyond:
         warnings.warn(
             f"{beyond} rows more than the method had suppressed were withheld: without the rows that had to "

@@ -72,7 +72,7 @@ def settle(recoding: Recoding, criterion: Criterion, count: Counter | None = Non
     """Withhold, then leave out, what does not satisfy the criterion, until all that is left does."""
     root = np.array([h.root for h in recoding.problem.hierarchies], np.int32)
     withheld = recoding.suppressed.copy()
-    gone = np.zeros(len(withheld), bool)
+    gone = withheld.copy() if criterion.leaves_out else np.zeros(len(withheld), bool)
     while True:
         found = _labelled(recoding, withheld, gone, root)
         if not len(found.class_nodes):

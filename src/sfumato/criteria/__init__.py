@@ -5,7 +5,8 @@
 A class is a set of rows whose released quasi-identifiers are the same.
 
 Start at `base`: what every criterion has. `anonymity` looks at how many rows are in a class, `code_sets`
-at sets of codes, `variety` at what is in them, `classes` is what they are shown, `text` reads them from a
+at sets of codes, `variety` at what is in them, `known_search` at how they were formed, `classes` is what
+they are shown, `text` reads them from a
 plan or a command. It counts and claims; how classes are made is for methods, and it knows none.
 """
 
@@ -13,6 +14,7 @@ from sfumato.criteria.anonymity import ANYTHING, OWN_VALUE, JAnonymity, KAnonymi
 from sfumato.criteria.base import All, Criterion
 from sfumato.criteria.classes import Classes, Spread
 from sfumato.criteria.code_sets import KMAnonymity
+from sfumato.criteria.known_search import KnownSearch
 from sfumato.criteria.text import CriterionForm, CriterionSpec, read_criteria
 from sfumato.criteria.variety import AlphaK, LDiversity, TCloseness
 
@@ -29,6 +31,7 @@ __all__ = [
     "KAnonymity",
     "KMAnonymity",
     "KMap",
+    "KnownSearch",
     "LDiversity",
     "Spread",
     "TCloseness",

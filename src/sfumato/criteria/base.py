@@ -65,6 +65,11 @@ class Criterion(ABC):
         """Whether it is the same as: every class has at least k rows."""
         return False
 
+    @property
+    def leaves_out(self) -> bool:
+        """Whether rows that are suppressed must not be in the file, not even with * in every cell."""
+        return any(p.leaves_out for p in self.parts if p is not self)
+
     @abstractmethod
     def satisfied(self, classes: Classes) -> NDArray[np.bool_]:
         """(classes,): which of them satisfy it."""

@@ -15,13 +15,16 @@ from typing import Any
 from sfumato import plugins
 from sfumato.criteria.anonymity import ANYTHING, OWN_VALUE, JAnonymity, KAnonymity, KMap
 from sfumato.criteria.base import Criterion
+from sfumato.criteria.known_search import KnownSearch
 from sfumato.criteria.variety import AlphaK, LDiversity, TCloseness
 from sfumato.errors import ParameterError
 from sfumato.hierarchy import Hierarchy
 from sfumato.plugins import Group
+from sfumato.privacy.known_search import HIDES
 from sfumato.table import Table
 
 _PERSONS = {"persons": True, "rows": False}
+_HIDES = {word: word for word in HIDES}
 _MISSING = {"anything": ANYTHING, "own": OWN_VALUE}
 Read = Callable[[str], Any]
 
@@ -84,6 +87,7 @@ FORMS: dict[str, CriterionForm] = {
     "j-anonymity": CriterionForm(
         "j-anonymity(5, fraction=0.1, delta=0.05)", JAnonymity, {"k": whole},
         {"fraction": number, "weight": str, "delta": number}),
+    "known-search": CriterionForm("known-search(values)", KnownSearch, {"hides": _one_of(_HIDES)}, {}),
 }  # fmt: skip
 _KINDS = {"distinct-l": "distinct", "entropy-l": "entropy", "recursive-l": "recursive",
           "equal-t": "equal", "ordered-t": "ordered", "hierarchical-t": "hierarchical"}  # fmt: skip

@@ -161,6 +161,34 @@ class AlphaK(Criterion):
         return f"(alpha, k)-anonymity of '{self.column}' with alpha = {self.alpha:g}, k = {self.k}"
 
 
+def enough(asked: LDiversity | AlphaK, counts: NDArray[np.int64]) -> int:
+    """The least size such that any so many of these rows satisfy it; more than all of them: none do.
+
+    counts: (values,), how often each occurs, most frequent first. Among so many rows none are less varied
+    than those that take the most frequent values first: their counts majorize all others'.
+    """
+    most = int(counts[0]) if len(counts) else 0
+    if isinstance(asked, AlphaK):
+        return asked.k if asked.alpha >= 1 else max(asked.k, math.ceil(most / asked.alpha))
+    if asked.kind == "entropy":
+        low, high = 0, int(counts.sum()) + 1  # of `high` rows all sets are varied enough, of `low` not
+        while high - low > 1:
+            size = (low + high) // 2
+            taken = np.clip(size - (np.cumsum(counts) - counts), 0, counts)
+            p = taken[taken > 0] / size
+            varied = -(p * np.log(p)).sum() >= math.log(asked.l)
+            low, high = (low, size) if varied else (size, high)
+        return high
+    top = int(counts[: int(asked.l) - 1].sum())
+    if asked.kind == "distinct":
+        return top + 1
+    assert asked.c is not None
+    size = top + math.floor(most / asked.c)
+    while most >= asked.c * (size - top):  # rounded as the criterion rounds
+        size += 1
+    return size
+
+
 @dataclass(frozen=True)
 class TCloseness(Criterion):
     """Every class has nearly the distribution of the whole release (Li et al. 2007).

@@ -20,6 +20,7 @@ OURS: dict[str, tuple[Does, str]] = {
     "local": (Does.GENERALIZE, "anonymization.local:LocalRecoding"),
     "optimal": (Does.GENERALIZE, "anonymization.optimal:OptimalRecoding"),
     "mondrian": (Does.GENERALIZE, "anonymization.mondrian:Mondrian"),
+    "simulatable": (Does.GENERALIZE, "anonymization.simulatable:SimulatableRecoding"),
     "datafly": (Does.GENERALIZE, "anonymization.datafly:Datafly"),
     "greedy": (Does.GENERALIZE, "anonymization.greedy.search:Greedy"),
     "beam": (Does.GENERALIZE, "anonymization.greedy.search:Beam"),

@@ -16,6 +16,7 @@ from sfumato.privacy.differential import ZCDP, ApproxDP, PureDP
 from sfumato.privacy.foreign import ForeignClaim
 from sfumato.privacy.grants import Budget, Grant
 from sfumato.privacy.guarantee import Guarantee
+from sfumato.privacy.known_search import KnownSearch
 from sfumato.privacy.ledger import Client, Ledger, LedgerEntry
 from sfumato.privacy.secret import BoundedReidentification, DiverseLaw, NoGuarantee, Pseudonymous
 from sfumato.privacy.tables import HiddenCells
@@ -39,6 +40,7 @@ __all__ = [
     "KAnonymity",
     "KMAnonymity",
     "KMap",
+    "KnownSearch",
     "LDiversity",
     "Ledger",
     "LedgerEntry",

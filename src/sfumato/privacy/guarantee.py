@@ -21,6 +21,7 @@ from sfumato.privacy.claims import AlphaK, JAnonymity, KAmbiguity, KAnonymity, K
 from sfumato.privacy.code_sets import KMAnonymity
 from sfumato.privacy.differential import ZCDP, ApproxDP, DifferentialPrivacy, PureDP
 from sfumato.privacy.foreign import GUEST, ForeignClaim, read, wrapped
+from sfumato.privacy.known_search import KnownSearch
 from sfumato.privacy.secret import BoundedReidentification, DiverseLaw, NoGuarantee, Pseudonymous
 from sfumato.privacy.signatures import strict_json
 from sfumato.privacy.tables import HiddenCells
@@ -31,7 +32,7 @@ KINDS: dict[str, type[Claim]] = {
     for kind in (
         KAnonymity, AlphaK, KMap, JAnonymity, LDiversity, TCloseness, KAmbiguity, BoundedReidentification,
         DiverseLaw, KMAnonymity, PureDP, ApproxDP, ZCDP, Pseudonymous, NoGuarantee, Accounted, Unaccounted,
-        HiddenCells,
+        HiddenCells, KnownSearch,
     )
 }  # fmt: skip
 

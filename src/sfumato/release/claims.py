@@ -30,6 +30,7 @@ from sfumato.privacy import (
     KAmbiguity,
     KAnonymity,
     KMap,
+    KnownSearch,
     LDiversity,
     NoGuarantee,
     Pseudonymous,
@@ -56,6 +57,7 @@ _MECHANISM = "it is a promise about how the file was made, not about what is in 
 _UNSEEN: dict[type[Claim], str] = {
     KMap: "the population it counts in is not part of the release",
     JAnonymity: "the population model it rests on is not part of the release",
+    KnownSearch: _MECHANISM,
     KAmbiguity: "the original rows that each released row covers are not part of the release",
     BoundedReidentification: _MECHANISM,
     DiverseLaw: "it is about the law the values were drawn from; one draw does not show it",

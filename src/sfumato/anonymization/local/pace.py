@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass, field
 
 from sfumato.anonymization import limits
@@ -28,6 +29,7 @@ class Pace:
     late: bool = False
     interrupted: bool = False
     started: float = field(default_factory=lambda: limits.clock())
+    busy: float = field(default_factory=time.process_time)
 
     @property
     def spent(self) -> float:
@@ -57,6 +59,18 @@ class Pace:
         if by_time > by_moves and (by_time >= 1 or by_time > 0.25):
             self.hurried = True
         return min(1.0, max(by_moves, by_time if self.hurried else 0.0))
+
+    def start_is_over(self, share: float, *, of_work: bool = False) -> bool:
+        """Whether a part of the start has had its share of the seconds, or the start must end altogether.
+
+        of_work: where no limit was given these are seconds of work: a start is made on a busy machine, too.
+        """
+        by_work = of_work and self.end is None
+        spent = time.process_time() - self.busy if by_work else self.spent
+        if self.seconds is not None and spent > share * self.seconds:
+            self.hurried = True
+            return True
+        return self.is_late()
 
     def is_late(self) -> bool:
         """Whether the start must end too, as good as it is."""

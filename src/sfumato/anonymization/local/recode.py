@@ -15,6 +15,7 @@ from sfumato.anonymization import limits
 from sfumato.anonymization import parameters as declared
 from sfumato.anonymization.local.blocks import blocks_of, refuse
 from sfumato.anonymization.local.bounds import bounded, bounded_by_prices
+from sfumato.anonymization.local.cuts import cut_down
 from sfumato.anonymization.local.forest import HierarchyForest, planted
 from sfumato.anonymization.local.improve import Ground, annealed, annealed_by_asking, per_move
 from sfumato.anonymization.local.pace import Pace
@@ -36,6 +37,7 @@ _MOVES = {"fast": 45, "thorough": 420}  # pools per combination at k = 1
 _HOT = {"fast": 0.004, "thorough": 0.02}  # with few moves per class heat is lost time
 _BOUND = {"fast": 0.2, "thorough": 0.36}  # share of the seconds kept for the bound
 _AMPLE = 10**9  # moves: more than any effort makes
+_CUT = 20  # k from which rows alone start from the top as well: there are few classes then
 _END = 0.05  # share kept for putting the parts together
 
 
@@ -226,12 +228,16 @@ class _Run:
         improving = None if seconds is None else seconds * (1 - _BOUND[effort])
         work = self._work(int(n.sum()))
         pace = Pace(moves, improving, _HOT[effort], work, self.end, interrupted=self.interrupted)
+        ask, wide = self._within(members), None
+        if not ask.fits and (not self.by_rows or self.k >= _CUT):
+            wide = cut_down(self.forest, self.problem.hierarchies, leaves, n, self.k, ask, pace)
         label = agglomerated(self.forest, leaves, n, self.k, pace)
-        ask = self._within(members)
         if not self.by_rows:
-            label = widened(self.forest, leaves, n, label, ask, pace)
+            label = widened(self.forest, leaves, n, label, ask, pace, wide)
         ground = Ground(self.forest, leaves, n, self.k)
         found = start = ground.partition(label)
+        if self.by_rows and wide is not None:
+            found = start = min(start, ground.partition(wide), key=lambda p: p.loss)
         if start.loss > 0 and self.by_rows:
             found = annealed(ground, start, pace, self.rng)
         elif start.loss > 0:

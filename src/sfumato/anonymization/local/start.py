@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +17,7 @@ STEPS = 50_000  # mergers between two reports
 CHOICES = 8  # near classes that are tried where two have to be put together to be judged
 MORE = 64  # where two can be judged by adding up; twice as many in each round
 PAIRS = 2_000_000  # judged at once
+SHARE = 0.4  # of the seconds for improving, after which no class is widened that need not be
 Labels = NDArray[np.int64]
 
 
@@ -73,6 +77,7 @@ def widened(
     label: Labels,
     ask: ClassQuery,
     pace: Pace,
+    found: Labels | None = None,
 ) -> Labels:
     """Classes that do not satisfy merge with the nearest that makes them satisfy, until all do.
 
@@ -80,17 +85,24 @@ def widened(
     For t-closeness it should wait: what is near lacks the same, and merging makes it wider and no better. For
     different values it should not: it takes few to satisfy many. Both are tried, and the better is taken.
     Ends at once on Ctrl-C or when time is up, with the unsatisfied in one class.
+
+    found: classes that all satisfy, from elsewhere: they are given back unless less is lost.
     """
+    least = np.inf if found is None else _loss(f, leaves, n, found)
     try:
-        patient = _widened(f, leaves, n, label, ask, pace, patient=True, most=np.inf)
-        if patient is not None:
-            if pace.is_late() or ask.judge(label) is None:
-                return patient
-            lost = _loss(f, leaves, n, patient)
-            hasty = _widened(f, leaves, n, label, ask, pace, patient=False, most=lost)
-            return patient if hasty is None or _loss(f, leaves, n, hasty) >= lost else hasty
+        for patient in (True, False):
+            if pace.interrupted or (not patient and ask.judge(label) is None):
+                break
+            over = pace.is_late if found is None else partial(pace.start_is_over, SHARE)
+            made = _widened(f, leaves, n, label, ask, over, patient=patient, most=least)
+            if made is None:
+                break
+            if (lost := _loss(f, leaves, n, made)) < least:
+                found, least = made, lost
     except KeyboardInterrupt:
         pace.interrupted = True
+    if found is not None:
+        return found
     bad = ~ask(label, boxes(f, leaves, label))
     label = np.unique(np.where(bad[label], -1, label), return_inverse=True)[1].reshape(-1).astype(np.int64)
     return label if ask(label, boxes(f, leaves, label)).all() else np.zeros(len(label), np.int64)
@@ -107,7 +119,7 @@ def _widened(
     n: NDArray[np.int64],
     label: Labels,
     ask: ClassQuery,
-    pace: Pace,
+    over: Callable[[], bool],
     *,
     patient: bool,
     most: float,
@@ -123,7 +135,7 @@ def _widened(
         report("widening classes", len(nodes) - len(bad), len(nodes))
         if not bad.size or len(nodes) == 1 or _loss(f, leaves, n, label) >= most:
             return label
-        if pace.is_late():
+        if over():
             return None
         judge = ask.judge(label)
         reach = CHOICES if judge is None else max(CHOICES, min(few, PAIRS // len(bad)))
