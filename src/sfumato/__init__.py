@@ -56,6 +56,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.criteria import TCloseness as TCloseness
     from sfumato.database import Database as Database
     from sfumato.database import Link as Link
+    from sfumato.database import Reference as Reference
     from sfumato.description import DomainSearch as DomainSearch
     from sfumato.description import describe as describe
     from sfumato.errors import BudgetError as BudgetError
@@ -205,6 +206,7 @@ _HOME = {
     "LUGS": "synthesis.lugs.method",
     "Ledger": "privacy.ledger",
     "Link": "database",
+    "Reference": "database",
     "LocalRecoding": "anonymization.local",
     "Loss": "anonymization.loss",
     "MarginalBootstrap": "synthesis.baselines",

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.database.ids import id_family, read_ids, repeated
+from sfumato.database.ids import id_family, key_ids, read_ids, repeated
 from sfumato.database.people import looked_up
+from sfumato.database.reference import Reference, reference_faults
 from sfumato.inference.names import words
 from sfumato.schema import Role
 
@@ -40,7 +41,7 @@ class Defect:
 
 def structure_faults(database: Database) -> list[str]:
     """Names that are not there, keys of two kinds, circles, and who is a person twice."""
-    faults = [*_unknown(database)]
+    faults = [*_unknown(database), *reference_faults(database)]
     if faults:
         return faults
     for link in database.links:
@@ -50,7 +51,7 @@ def structure_faults(database: Database) -> list[str]:
             faults.append(f"{link}: keys of different types ({child.type} and {parent.type})")
         if database.keys.get(link.parent) != link.key:
             faults.append(f"{link}: '{link.key}' is not the key of '{link.parent}'")
-    pairs = [(k.child, k.column) for k in database.links]
+    pairs = [(k.child, k.column) for k in (*database.links, *database.references)]
     twice = sorted({f"{t}.{c}" for t, c in pairs if pairs.count((t, c)) > 1})
     faults += [f"{place} points to two parents" for place in twice]
     faults += [
@@ -102,6 +103,8 @@ def differences(database: Database) -> Iterator[Defect]:
         yield from _key(name, key, read[name][key])
     for link in database.links:
         yield from _dangling(link, read)
+    for reference in database.references:
+        yield from _pointing_nowhere(database, reference, read)
     named = [n for n in database.tables if database.route(n) is not None]
     if len(database.tables) > 1:
         for name in sorted(set(database.tables) - set(named) - database.apart):
@@ -134,16 +137,39 @@ def _dangling(link: Link, read: dict[str, dict[str, pa.Array]]) -> Iterator[Defe
         yield Defect(link.place, f"{_rows(lost)} without a parent in '{link.parent}'", lost)
 
 
+def _pointing_nowhere(
+    database: Database, reference: Reference, read: dict[str, dict[str, pa.Array]]
+) -> Iterator[Defect]:
+    """Ids without a row in the table that the other column names, and those of which nobody knows it."""
+    described = database.tables[reference.child].schema[reference.column]
+    lost, unknown = dict.fromkeys(reference.parents, 0), 0
+    for batch in database.tables[reference.child].batches([reference.column, reference.by]):
+        ids, known = key_ids(described, batch.column(0)), np.zeros(batch.num_rows, np.bool_)
+        for parent, meant in reference.parts(batch.column(1)):
+            known |= np.asarray(meant.to_numpy(zero_copy_only=False), np.bool_)
+            keys = read[parent][database.keys[parent]]
+            lost[parent] += int((looked_up(ids.filter(meant).drop_null(), keys) < 0).sum())
+        unknown += int((np.asarray(ids.is_valid().to_numpy(zero_copy_only=False), np.bool_) & ~known).sum())
+    for parent, n in lost.items():
+        if n:
+            yield Defect(reference.place, f"{_rows(n)} without a row in '{parent}'", n)
+    if unknown:
+        words = f"'{reference.by}' does not say to what {_rows(unknown)} point: left empty in a release"
+        yield Defect(reference.place, words, unknown, fatal=False)
+
+
 def _nobody(database: Database, named: list[str], read: dict[str, dict[str, pa.Array]]) -> Iterator[Defect]:
     people = database.people
     for name in named:
         column, link = people.routes[name]
+        if isinstance(link, Reference):  # what it points to was counted before
+            continue
         mine = people.of_ids(read[name][column], link)
         empty = read[name][column].null_count
         if empty:
             yield Defect(f"{name}.{column}", f"{_rows(empty)} of nobody: the id is empty", empty)
-        for other in database.parents(name):
-            if other is link or other.parent not in people.keys:
+        for other in database.points(name).values():
+            if other is link or isinstance(other, Reference) or other.parent not in people.keys:
                 continue
             theirs = people.of_ids(read[name][other.column], other)
             torn = int(((mine >= 0) & (theirs >= 0) & (mine != theirs)).sum())

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from sfumato.database import Database
 from sfumato.errors import SfumatoError
-from sfumato.io.databases import DECLARATION, database_toml, scan_database
+from sfumato.io.databases import scan_database
+from sfumato.io.declarations import DECLARATION, database_toml
 from sfumato.plan.holdback import suggested
 from sfumato.plan.limits import AGREEMENT, GAIN
 from sfumato.schema import Kind, Role
