@@ -74,6 +74,8 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.io import scan as scan
     from sfumato.io import write as write
     from sfumato.io.databases import scan_database as scan_database
+    from sfumato.io.fhir.bulk import scan_fhir as scan_fhir
+    from sfumato.io.fhir.resources import write_fhir as write_fhir
     from sfumato.plan import Plan as Plan
     from sfumato.plan.map import frontier as frontier
     from sfumato.plan.step import Step as Step
@@ -207,6 +209,8 @@ _HOME = {
     "Ledger": "privacy.ledger",
     "Link": "database",
     "Reference": "database",
+    "scan_fhir": "io.fhir.bulk",
+    "write_fhir": "io.fhir.resources",
     "LocalRecoding": "anonymization.local",
     "Loss": "anonymization.loss",
     "MarginalBootstrap": "synthesis.baselines",

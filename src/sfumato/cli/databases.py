@@ -26,6 +26,8 @@ def is_database(data: str) -> bool:
         return False
     from sfumato.io.declarations import DECLARATION
 
+    if any(p.name.lower().endswith(".ndjson") for p in path.iterdir()):
+        return True
     public = path / "public"
     if (path / DECLARATION).is_file() or (public / DECLARATION).is_file():
         return True

@@ -1,7 +1,8 @@
 """Read several tables with keys: a folder of files, a DuckDB file, a database by its URL, frames by name.
 
 `database.toml` in the folder, or named by `schema`, says which tables there are and how they hang together;
-an OMOP CDM needs none, since its standard says so; else it is guessed, and every guess has its reason.
+an OMOP CDM and FHIR bulk data need none, since their standards say so; else it is guessed, and every guess
+has its reason.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from sfumato.io import omop
 from sfumato.io.addresses import is_url, local_path
 from sfumato.io.declarations import declaration_of, declared_links, declared_references
 from sfumato.io.engines import table_names
+from sfumato.io.fhir.bulk import bulk_database, bulk_files, read_bulk
 from sfumato.io.files import FORMATS
 from sfumato.schema import Column, Kind, Schema
 from sfumato.table import Table
@@ -41,8 +43,8 @@ def scan_database(
     data: a folder of files (each a table, called as its file is), a DuckDB file or a database URL, or frames
         and paths by name: {"patients": frame, "stays": "stays.parquet"}.
     schema: a TOML file that declares tables, keys and links; by default database.toml of the folder, if it is
-        there. Without one an OMOP CDM (5.3, 5.4) is recognized, and anything else guessed from names, values
-        that occur once, and containment.
+        there. Without one an OMOP CDM (5.3, 5.4) and FHIR bulk data are recognized, and anything else guessed
+        from names, values that occur once, and containment.
     links: further links, as ("stays.patient_id", "patients.patient_id"); the second is a key.
     tables: read these only.
     check: refuse a database whose keys do not hold, with every difference; False leaves that to `check()`.
@@ -61,6 +63,12 @@ def scan_database(
     ('stays.patient_id', 'patients.patient_id')
     """
     declared = declaration_of(data, schema)
+    if bulk_files(data):
+        resources = read_bulk(str(data))
+        if not declared:
+            found = bulk_database(resources)
+            return _checked(found) if check else found
+        data = resources
     sources = _sources(data, declared, tables)
     if not declared and (cdm := _recognized(sources, keep_text)) is not None:
         return _checked_cdm(cdm, _scanned_cdm(cdm, sources, reading), check)
