@@ -1,9 +1,10 @@
 """Several tables with keys: patients, their stays, the diagnoses of each stay. A table is a database of one.
 
 `Database` (`database`) holds tables, `Link`s (`link`) and `Reference`s (`reference`); `discovery` finds keys
-and links and says why, `checks` counts all that is wrong with them, `people` says of every row whose it is,
-through its parents, and `picture` shows tables and links. `ids` says when two ids are the same. It knows
-tables and keys; files and engines are for `io`, what is done with people for the rooms above.
+and links and says why, `checks` counts all that is wrong with them, `mending` leaves out what points nowhere,
+`people` says of every row whose it is, through its parents, and `picture` shows tables and links. `ids` says
+when two ids are the same. It knows tables and keys; files and engines are for `io`, what is done with people
+for the rooms above.
 """
 
 from sfumato.database.checks import Defect
@@ -11,6 +12,7 @@ from sfumato.database.database import Database
 from sfumato.database.discovery import Found, discover
 from sfumato.database.ids import key_ids
 from sfumato.database.link import Link
+from sfumato.database.mending import mend
 from sfumato.database.people import People
 from sfumato.database.picture import drawn, drawn_svg
 from sfumato.database.reference import Reference
@@ -26,4 +28,5 @@ __all__ = [
     "drawn",
     "drawn_svg",
     "key_ids",
+    "mend",
 ]

@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.database import Database, Link, discover
+from sfumato.database import mend as mend_database
 from sfumato.errors import DataError, ParameterError, SfumatoError, SfumatoWarning, listed
 from sfumato.io import omop
 from sfumato.io.addresses import is_url, local_path
@@ -36,6 +37,7 @@ def scan_database(
     tables: Sequence[str] | None = None,
     keep_text: bool = False,
     check: bool = True,
+    mend: bool = False,
     **reading: object,
 ) -> Database:
     """A database over data wherever it is.
@@ -48,6 +50,8 @@ def scan_database(
     links: further links, as ("stays.patient_id", "patients.patient_id"); the second is a key.
     tables: read these only.
     check: refuse a database whose keys do not hold, with every difference; False leaves that to `check()`.
+    mend: leave out rows of nobody and rows whose key came before, and empty ids that point to no row; every
+        change is counted in a warning.
     reading: how the files are written, as for `scan`: separator, decimal, encoding, dates, missing.
 
     >>> import pyarrow as pa
@@ -66,12 +70,14 @@ def scan_database(
     if bulk_files(data):
         resources = read_bulk(str(data))
         if not declared:
-            found = bulk_database(resources)
-            return _checked(found) if check else found
+            return _checked(bulk_database(resources), check, mend)
         data = resources
     sources = _sources(data, declared, tables)
     if not declared and (cdm := _recognized(sources, keep_text)) is not None:
-        return _checked_cdm(cdm, _scanned_cdm(cdm, sources, reading), check)
+        cdm, read = _scanned_cdm(cdm, sources, reading)
+        found = omop.cdm_database(cdm, read)
+        omop.warn(cdm, omop.concept_differences(cdm, found) if check else ())
+        return _checked(found, check, mend)
     read = _scanned(sources, declared, keep_text, reading)
     known = [*declared_links(declared), *(k if isinstance(k, Link) else Link.of(*k) for k in links)]
     apart = [
@@ -89,11 +95,17 @@ def scan_database(
         guessed = discover(read, known=known, apart=apart)
         described = {n: t.with_schema(guessed.schemas[n]) for n, t in read.items()}
         found = Database(described, guessed.links, guessed.keys, guessed.apart)
-    return _checked(found) if check else found
+    return _checked(found, check, mend)
 
 
-def _checked(database: Database) -> Database:
-    """Refused if its keys do not hold; what is odd and no obstacle is said."""
+def _checked(database: Database, check: bool, mended: bool) -> Database:
+    """Mended if it was asked for; refused if its keys do not hold; what is odd and no obstacle is said."""
+    if mended:
+        database, changes = mend_database(database)
+        if changes:
+            warnings.warn(f"mended: {'; '.join(changes)}.", SfumatoWarning, stacklevel=3)
+    if not check:
+        return database
     database.check()
     for difference in database.differences:
         warnings.warn(f"{difference}.", SfumatoWarning, stacklevel=3)
@@ -138,24 +150,19 @@ def _texts(names: Sequence[str]) -> Schema:
 
 def _scanned_cdm(
     cdm: omop.Cdm, sources: Mapping[str, _TableSource], reading: Mapping[str, Any]
-) -> dict[str, Table]:
+) -> tuple[omop.Cdm, dict[str, Table]]:
     """Every table by the meaning its columns have in the standard; all faults at once."""
-    read, faults = {}, []
+    read, schemas, faults = {}, {}, []
     for table, name in cdm.tables.items():
+        source = sources[name]
         try:
-            schema = cdm.schema(table, sources[name].layout(), sources[name].typed)
-            read[name] = sources[name].read(schema, reading)
+            schemas[table] = cdm.schema(table, source.layout(), source.typed, source.is_empty)
+            read[name] = source.read(schemas[table], reading)
         except SfumatoError as error:
             faults.append(f"{name}: {error.message.rstrip('.')}")
     if faults:
         raise DataError(f"{len(faults)} of {len(cdm.tables)} tables cannot be read: {'; '.join(faults)}.")
-    return read
-
-
-def _checked_cdm(cdm: omop.Cdm, read: Mapping[str, Table], check: bool) -> Database:
-    found = omop.cdm_database(cdm, read)
-    omop.warn(cdm, omop.concept_differences(cdm, found) if check else ())
-    return _checked(found) if check else found
+    return cdm.over(schemas), read
 
 
 # -- where the tables are ------------------------------------------------------------------------
@@ -213,6 +220,12 @@ class _TableSource:
             fields = self.given.source.arrow_schema
             return pa.schema([fields.field(n) for n in self.given.columns])
         return stored_schema(self.given, **self.options)
+
+    def is_empty(self, column: str) -> bool:
+        """Whether a column holds nothing but empty cells."""
+        given = self.given.select([column]) if isinstance(self.given, Table) else None
+        table = given if given is not None else self.read(_texts([column]), {})
+        return all(batch.column(0).null_count == batch.num_rows for batch in table.batches([column]))
 
     def read(self, schema: Schema | None, reading: Mapping[str, Any]) -> Table:
         """The table. schema: what its columns mean; found by looking without one."""

@@ -6,6 +6,7 @@ All numbers are made up.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
@@ -30,11 +31,22 @@ def _concept(domain: int, number: Codes) -> Codes:
 
 def omop_rows(n: int, seed: int) -> dict[str, pa.Table]:
     """The tables of the first n persons of an endless CDM."""
+    blocks = list(omop_blocks(n, seed))
+    whole = {name: pa.concat_tables([b[name] for b in blocks]).combine_chunks() for name in blocks[0]}
+    return {**whole, **omop_lists()}
+
+
+def omop_blocks(n: int, seed: int) -> Iterator[dict[str, pa.Table]]:
+    """The tables of persons, some thousand persons at a time: for a CDM that no memory holds."""
     n, key = check_rows(n), Key.from_seed(seed)
-    blocks = [_block(key.generator("samples", "omop", b), b) for b in range(-(-n // BLOCK))]
-    whole = {name: pa.concat_tables([b[name] for b in blocks]) for name in blocks[0]}
-    kept = {name: t.filter(pc.less_equal(t["person_id"], n)).combine_chunks() for name, t in whole.items()}
-    return {**kept, "provider": _providers(), "concept": _concepts(), "cdm_source": _source()}
+    for b in range(-(-n // BLOCK)):
+        block = _block(key.generator("samples", "omop", b), b)
+        yield {name: t.filter(pc.less_equal(t["person_id"], n)) for name, t in block.items()}
+
+
+def omop_lists() -> dict[str, pa.Table]:
+    """The tables without persons."""
+    return {"provider": _providers(), "concept": _concepts(), "cdm_source": _source()}
 
 
 @cache

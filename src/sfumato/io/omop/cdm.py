@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -60,13 +60,18 @@ class Cdm:
     unknown: tuple[str, ...]
     missing: tuple[str, ...]
 
-    def schema(self, table: str, stored: pa.Schema, typed: bool) -> Schema:
-        """What the columns of a table mean. typed: whether the data have types of their own."""
+    def schema(self, table: str, stored: pa.Schema, typed: bool, is_empty: Callable[[str], bool]) -> Schema:
+        """What the columns of a table mean. typed: whether the data have types of their own.
+
+        is_empty: whether a column holds nothing: tools that guess call that text, and it is left out.
+        """
         fields = fields_of(self.version)[table]
         found, faults = [], []
         for name, called in self.columns[table].items():
             have = type_name(stored.field(called).type) if typed else fields[name].type
-            if have not in _FAMILIES[fields[name].type]:
+            if have not in _FAMILIES[fields[name].type] and table not in PUBLIC:
+                if is_empty(called) and not fields[name].key:
+                    continue
                 faults.append(f"'{called}' is {have}, not {fields[name].type}")
                 continue
             found.append(column_of(fields[name], called, have))
@@ -77,6 +82,21 @@ class Cdm:
                 hint="convert them; database.toml declares what is no CDM",
             )
         return Schema(tuple(found))
+
+    def over(self, schemas: Mapping[str, Schema]) -> Cdm:
+        """The same with the columns that are read, by tables of the standard; empty ones are gone."""
+        kept = {
+            t: {n: c for n, c in columns.items() if c in schemas[t].names}
+            for t, columns in self.columns.items()
+        }
+        gone = tuple(
+            f"{self.tables[t]}.{c}"
+            for t, cs in self.columns.items()
+            for n, c in cs.items()
+            if n not in kept[t]
+        )
+        more = {"since they are empty and of another type": gone} if gone else {}
+        return replace(self, columns=kept, omitted={**self.omitted, **more})
 
     def links(self) -> tuple[Link, ...]:
         """Which rows belong to which, only between tables that are there; nearer parents first."""

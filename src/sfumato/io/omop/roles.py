@@ -47,7 +47,7 @@ def left_out(field: CdmField, keep_text: bool) -> str:
 
 def column_of(field: CdmField, called: str, stored: str) -> Column:
     """The field as a column. called: its name in the data. stored: its type there."""
-    kind, role = _meaning(field)
+    kind, role = _meaning(field, stored)
     more: dict[str, object] = {}
     if role is Role.IDENTIFIER and not field.key and field.type == "integer":
         more["missing_codes"] = (0,)  # ETLs write 0 for no row
@@ -56,11 +56,9 @@ def column_of(field: CdmField, called: str, stored: str) -> Column:
     )
 
 
-def _meaning(field: CdmField) -> tuple[Kind, Role]:
+def _meaning(field: CdmField, stored: str) -> tuple[Kind, Role]:
     if field.table in PUBLIC:
-        return _KINDS.get(field.type, Kind.NOMINAL) if not field.name.endswith("_id") else Kind.NOMINAL, (
-            Role.OTHER
-        )
+        return _KINDS.get(stored, Kind.NOMINAL) if not field.is_concept else Kind.NOMINAL, Role.OTHER
     if field.points_to == "person" or (field.key and field.table == "person"):
         return Kind.NOMINAL, Role.PERSON
     if field.name in _NAMES:
