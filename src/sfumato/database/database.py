@@ -112,8 +112,8 @@ class Database:
 
     def points(self, table: str) -> dict[str, Link | Reference]:
         """By column of a table that points to rows: to which, those of the table itself among them."""
-        found: list[Link | Reference] = [k for k in (*self.links, *self.references) if k.child == table]
-        return {k.column: k for k in found}
+        links = {k.column: k for k in self.links if k.child == table}
+        return {**links, **{r.column: r for r in self.references if r.child == table}}
 
     @cached_property
     def order(self) -> tuple[str, ...]:

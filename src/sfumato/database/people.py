@@ -79,7 +79,7 @@ class People:
         """The named columns of a table and whose rows they are, many rows at a time."""
         data, needed = self.tables[table], self.needs(table)
         start = 0
-        held = max((len(k) for k, _ in self.keys.values()), default=0)
+        held = self._held(table)
         wanted = list(dict.fromkeys([*columns, *needed]))
         for batch in _gathered(data.batches(wanted), max(_ROWS, held)):
             if needed:
@@ -88,6 +88,14 @@ class People:
                 numbers = np.arange(start, start + batch.num_rows, dtype=np.int32)
             start += batch.num_rows
             yield batch.select(list(columns)), numbers
+
+    def _held(self, table: str) -> int:
+        """How many keys rows of a table are looked up among; as many rows are worth a look at a time."""
+        way = self.routes[table][1] if table in self.routes else None
+        if way is None:
+            return 0 if self.ids is None or table not in self.routes else len(self.ids)
+        parents = way.parents if isinstance(way, Reference) else (way.parent,)
+        return max((len(self.keys[p][0]) for p in parents if p in self.keys), default=0)
 
     def numbers(self, table: str) -> NDArray[np.int32]:
         """The number of the person of every row, in the order of one reading."""

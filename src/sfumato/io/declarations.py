@@ -155,6 +155,7 @@ def declared_links(declared: Mapping[str, Any]) -> list[Link]:
 def declared_references(declared: Mapping[str, Any]) -> list[Reference]:
     """The references of a declaration."""
     return [
-        Reference(*str(r["child"]).split(".", 1), r["by"], r["targets"])
+        Reference(table, column, r["by"], r["targets"])
         for r in declared.get("references", [])
+        for table, _, column in [r["child"].partition(".")]
     ]

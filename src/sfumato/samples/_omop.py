@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.samples._common import BLOCK, Codes, LevelLaw, check_rows, dates_column
+from sfumato.samples._common import BLOCK, Codes, Flags, LevelLaw, check_rows, dates_column
 from sfumato.seeds import Key
 
 VERSION = "5.4"
@@ -25,7 +26,8 @@ _MOST_VISITS, _MOST_EVENTS = 16, 96
 _DOMAINS = ("Condition", "Drug", "Measurement")
 
 
-def _concept(domain: int, number: Codes) -> Codes:
+def _concept(domain: int, number: Any) -> Any:
+    """The number of a concept, or of many."""
     return _LOCAL + 1000 * (domain + 1) + number
 
 
@@ -113,7 +115,7 @@ def _periods(person: Codes, visits: Codes, start: Codes, end: Codes) -> pa.Table
     })  # fmt: skip
 
 
-def _days(rng: np.random.Generator, visits: Codes) -> tuple[Codes, Codes, Codes]:
+def _days(rng: np.random.Generator, visits: Codes) -> tuple[Codes, Codes, Flags]:
     """Start and end of each visit, one after the other for each person, and whether it is a stay."""
     total = int(visits.sum())
     inpatient = rng.random(total) < 0.25
@@ -219,7 +221,7 @@ def _concepts() -> pa.Table:
     }  # fmt: skip
     for at, many in enumerate((_CONDITIONS, _DRUGS, _TESTS)):
         for number in range(many):
-            known[int(_concept(at, np.int64(number)))] = (
+            known[int(_concept(at, number))] = (
                 f"simulated {_DOMAINS[at].lower()} {number + 1}", _DOMAINS[at],
             )  # fmt: skip
     size = len(known)

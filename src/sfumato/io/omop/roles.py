@@ -48,12 +48,11 @@ def left_out(field: CdmField, keep_text: bool) -> str:
 def column_of(field: CdmField, called: str, stored: str) -> Column:
     """The field as a column. called: its name in the data. stored: its type there."""
     kind, role = _meaning(field, stored)
-    more: dict[str, object] = {}
-    if role is Role.IDENTIFIER and not field.key and field.type == "integer":
-        more["missing_codes"] = (0,)  # ETLs write 0 for no row
+    points = role is Role.IDENTIFIER and not field.key and field.type == "integer"
     return Column(
-        called, kind, role, stored, reason=f"'{field.name}' of the OMOP CDM", confidence="sure", **more
-    )
+        called, kind, role, stored, reason=f"'{field.name}' of the OMOP CDM", confidence="sure",
+        missing_codes=(0,) if points else (),  # conversions write 0 for no row
+    )  # fmt: skip
 
 
 def _meaning(field: CdmField, stored: str) -> tuple[Kind, Role]:
