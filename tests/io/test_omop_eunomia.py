@@ -31,7 +31,7 @@ def test_it_is_refused_with_every_difference(cdm: Path) -> None:
 def test_pseudonyms_and_codes(cdm: Path, tmp_path: Path) -> None:
     with pytest.warns(SfumatoWarning) as said:
         db = sf.scan_database(cdm, mend=True)
-    assert any("observation_period: 2,649 rows of nobody left out" in str(w.message) for w in said)
+    assert any("observation_period: 2,649 rows without a person left out" in str(w.message) for w in said)
     assert db.form == "omop 5.3" and db.people.count == 2_694 and not [d for d in db.differences if d.fatal]
     sf.pseudonymize(db, shift_dates=365, coarsen_dates="week").save(tmp_path / "moved")
     assert sf.verify(tmp_path / "moved").ok

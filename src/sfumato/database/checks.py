@@ -103,7 +103,9 @@ def differences(database: Database) -> Iterator[Defect]:
     pointed = {k.parent for k in database.links} | {p for r in database.references for p in r.parents}
     held = {n: read_ids(database.tables[n], [k])[k] for n, k in database.keys.items() if n in pointed}
     sound = not any(repeated(ids) for n, ids in held.items() if database.children(n))
-    own, lost, nobody = [], [], []
+    own: list[Defect] = []
+    lost: list[Defect] = []
+    nobody: list[Defect] = []
     for name, columns in database.key_columns.items():
         read = read_ids(database.tables[name], columns)
         if name in database.keys:

@@ -50,8 +50,8 @@ def scan_database(
     links: further links, as ("stays.patient_id", "patients.patient_id"); the second is a key.
     tables: read these only.
     check: refuse a database whose keys do not hold, with every difference; False leaves that to `check()`.
-    mend: leave out rows of nobody and rows whose key came before, and empty ids that point to no row; every
-        change is counted in a warning.
+    mend: leave out rows without a person and rows whose key came before, and empty ids that point to no row;
+        every change is counted in a warning.
     reading: how the files are written, as for `scan`: separator, decimal, encoding, dates, missing.
 
     >>> import pyarrow as pa

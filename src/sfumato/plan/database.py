@@ -3,7 +3,7 @@
 [database]
 data = "hospital"                  # a folder, a DuckDB file, a database URL
 declared = "database.toml"         # tables, keys, links and what the columns mean
-mend = false                       # leave out rows of nobody, empty ids of no row
+mend = false                       # leave out rows without a person, empty ids of no row
 
 [pseudonyms]
 shift_dates = 365

@@ -76,12 +76,12 @@ def _dictionary(database: Database, table: str, column: str) -> str:
 
 
 def _plan_text(data: str, codes: Mapping[str, str], quasi: list[str], persons: int, faults: bool) -> str:
-    mend = "# Its keys do not hold. This leaves out rows of nobody and empties ids of no row:\n# mend = true"
+    mend = "# Its keys do not hold. This leaves out rows without a person, and empties ids of no row:"
     lines = [
         "# A plan for linked tables. Every line is a guess to be reviewed; database.toml says what was "
         "found.",
         "", "[database]", f"data = {json.dumps(data)}", f'declared = "{DECLARATION}"',
-        *([mend] if faults else []), "",
+        *([mend, "# mend = true"] if faults else []), "",
     ]  # fmt: skip
     if codes:
         lines += [

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,8 +25,7 @@ _MOST_VISITS, _MOST_EVENTS = 16, 96
 _DOMAINS = ("Condition", "Drug", "Measurement")
 
 
-def _concept(domain: int, number: Any) -> Any:
-    """The number of a concept, or of many."""
+def _concept(domain: int, number: Codes) -> Codes:
     return _LOCAL + 1000 * (domain + 1) + number
 
 
@@ -220,10 +218,8 @@ def _concepts() -> pa.Table:
         1147127: ("condition_occurrence.condition_occurrence_id", "Metadata"),
     }  # fmt: skip
     for at, many in enumerate((_CONDITIONS, _DRUGS, _TESTS)):
-        for number in range(many):
-            known[int(_concept(at, number))] = (
-                f"simulated {_DOMAINS[at].lower()} {number + 1}", _DOMAINS[at],
-            )  # fmt: skip
+        for number, concept in enumerate(_concept(at, np.arange(many)).tolist()):
+            known[concept] = (f"simulated {_DOMAINS[at].lower()} {number + 1}", _DOMAINS[at])
     size = len(known)
     return pa.table({
         "concept_id": list(known), "concept_name": [name for name, _ in known.values()],

@@ -198,7 +198,7 @@ def _row(
     return row
 
 
-def _cell(value: Any, path: ElementPath, kind: str, content: BulkContent) -> Any:
+def _cell(value: object, path: ElementPath, kind: str, content: BulkContent) -> object:
     if value is None:
         return None
     if path.type == "real":

@@ -135,7 +135,7 @@ def further_paths(further: Mapping[str, Mapping[str, str]] | None) -> dict[str, 
     return found
 
 
-def element(resource: Mapping[str, Any], steps: tuple[tuple[str, str], ...]) -> Any:
+def element(resource: Mapping[str, Any], steps: tuple[tuple[str, str], ...]) -> object:
     """What stands at a path; None if there is nothing."""
     at: Any = resource
     for name, chosen in steps:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,7 @@ def resources(database: Database, kind: str, paths: tuple[ElementPath, ...]) -> 
             yield resource
 
 
-def _write(resource: dict[str, Any], path: ElementPath, value: Any) -> None:
+def _write(resource: dict[str, Any], path: ElementPath, value: object) -> None:
     if value is None:
         if path.required:
             put(resource, path.steps, "masked")
@@ -94,6 +95,6 @@ def _write(resource: dict[str, Any], path: ElementPath, value: Any) -> None:
         return
     if path.target:
         value = f"{path.target}/{value}"
-    elif path.type == "date":
+    elif isinstance(value, date):
         value = value.isoformat()
     put(resource, path.steps, value)

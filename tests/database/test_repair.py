@@ -32,8 +32,8 @@ def test_rows_of_nobody_go_with_their_children() -> None:
     assert mended["stays"].to_arrow()["stay_id"].to_pylist() == [1, 2]
     assert mended["diagnoses"].to_arrow()["stay_id"].to_pylist() == [1, 1, 2, 1]
     assert changes == [
-        "stays: 1 rows left out whose key is empty or came before", "stays: 1 rows of nobody left out",
-        "diagnoses: 2 rows of nobody left out",
+        "stays: 1 rows left out whose key is empty or came before", "stays: 1 rows without a person left out",
+        "diagnoses: 2 rows without a person left out",
     ]  # fmt: skip
     whole, nothing = mend(mended)
     assert not nothing and whole["diagnoses"].rows() == 4
@@ -60,5 +60,5 @@ def test_a_plan_asks_for_it(tmp_path: Path) -> None:
     (tmp_path / "data" / "database.toml").write_text(database_toml(declared))
     lines = ["[database]", 'data = "data"', "mend = true", "", "[pseudonyms]", 'drop = ["stays.ward"]']
     (tmp_path / "plan.toml").write_text("\n".join(lines))
-    with pytest.warns(SfumatoWarning, match="mended: .*stays: 1 rows of nobody left out"):
+    with pytest.warns(SfumatoWarning, match="mended: .*stays: 1 rows without a person left out"):
         assert DatabasePlan.read(tmp_path / "plan.toml").database()["stays"].rows() == 2

@@ -1,7 +1,7 @@
 """A database whose keys hold, made of one whose keys do not: what points nowhere is emptied or left out.
 
-Rows of nobody and rows whose key came before are left out, ids that point to no row are emptied, parents
-before their children. Nothing is invented, and every change is counted.
+Rows without a person and rows whose key came before are left out, ids that point to no row are emptied,
+parents before their children. Nothing is invented, and every change is counted.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _said(name: str, counts: _Counts) -> Iterator[str]:
     if counts.repeated:
         yield f"{name}: {counts.repeated:,} rows left out whose key is empty or came before"
     if counts.nobody:
-        yield f"{name}: {counts.nobody:,} rows of nobody left out"
+        yield f"{name}: {counts.nobody:,} rows without a person left out"
     for column, n in counts.emptied.items():
         if n:
             yield f"{name}.{column}: {n:,} ids of no row emptied"
