@@ -58,6 +58,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.criteria import TCloseness as TCloseness
     from sfumato.database import Database as Database
     from sfumato.database import Link as Link
+    from sfumato.database import Reference as Reference
     from sfumato.description import DomainSearch as DomainSearch
     from sfumato.description import describe as describe
     from sfumato.errors import BudgetError as BudgetError
@@ -75,6 +76,8 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.io import scan as scan
     from sfumato.io import write as write
     from sfumato.io.databases import scan_database as scan_database
+    from sfumato.io.fhir.bulk import scan_fhir as scan_fhir
+    from sfumato.io.fhir.resources import write_fhir as write_fhir
     from sfumato.plan import Plan as Plan
     from sfumato.plan.map import frontier as frontier
     from sfumato.plan.step import Step as Step
@@ -208,6 +211,9 @@ _HOME = {
     "LUGS": "synthesis.lugs.method",
     "Ledger": "privacy.ledger",
     "Link": "database",
+    "Reference": "database",
+    "scan_fhir": "io.fhir.bulk",
+    "write_fhir": "io.fhir.resources",
     "LocalRecoding": "anonymization.local",
     "Loss": "anonymization.loss",
     "MarginalBootstrap": "synthesis.baselines",

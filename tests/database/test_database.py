@@ -13,7 +13,7 @@ from linked import in_engine, saved, tables, written
 
 import sfumato as sf
 from sfumato.database import drawn, drawn_svg
-from sfumato.io.databases import database_toml
+from sfumato.io.declarations import database_toml
 
 ENGINES = ("arrow", "pandas", "polars", "duckdb")
 

@@ -95,7 +95,8 @@ def anonymize_database(
     classes = np.where(withheld, len(sizes), classes)
     found = recode_sets(items.person, items.code, classes, ladder, criterion.k, criterion.m)
     alone = dropping_alone(items.person, items.code, classes, ladder, criterion.k, criterion.m)
-    recoded = _recoded(database, places, beside, items, found, labels, withheld)
+    whole = {p for p in places if p not in known and _described(database, p).type == "integer"}
+    recoded = _recoded(database, places, beside, items, found, labels, withheld, whole)
     claim = Claim(criterion.k, criterion.m, tuple(places), tuple(beside), unit=Unit.person())
     return _released(recoded, claim, found, alone, key, len(items.code), withheld)
 
@@ -142,6 +143,11 @@ def _person_places(database: Database, columns: Sequence[str] | None, codes: Seq
     return found
 
 
+def _described(database: Database, place: str) -> Column:
+    name, _, column = place.partition(".")
+    return database[name].schema[column]
+
+
 # -- codes by number -----------------------------------------------------------------------------
 
 
@@ -176,8 +182,7 @@ def _hierarchy(
     place: str, values: Sequence[str], given: Hierarchy | Recipe | str | None, database: Database
 ) -> list[tuple[str, ...]]:
     """The levels of each value without the root; a value that is not in the hierarchy stands by itself."""
-    name, _, column = place.partition(".")
-    if given is None and database[name].schema[column].type in _DATES:
+    if given is None and _described(database, place).type in _DATES:
         return [_calendar(v) for v in values]
     if given is None or not values:
         return [(v,) for v in values]
@@ -243,9 +248,12 @@ def _too_small(sizes: Ints, k: int) -> NDArray[np.bool_]:
 
 def _recoded(
     database: Database, places: Sequence[str], beside: Sequence[str], items: CodeItems, found: CodeRecoding,
-    labels: Sequence[str], withheld: NDArray[np.bool_],
+    labels: Sequence[str], withheld: NDArray[np.bool_], whole: set[str],
 ) -> Database:  # fmt: skip
-    """The tables with codes written as their nodes; dates and quasi-identifiers that nothing covers go."""
+    """The tables with codes written as their nodes; dates and quasi-identifiers that nothing covers go.
+
+    whole: codes that are whole numbers and stay so, since no hierarchy names their nodes.
+    """
     written = Written(items, found.node, pa.array(labels))
     tables, gone = {}, []
     for name, table in database.tables.items():
@@ -261,24 +269,25 @@ def _recoded(
         ]  # fmt: skip
         gone += [f"{name}.{c}" for c in loose]
         hidden = withheld if name == database.root and kept and withheld.any() else None
-        tables[name] = _table(database, name, table.drop(loose), own, kept, written, hidden)
+        tables[name] = _table(database, name, table.drop(loose), own, kept, written, hidden, whole)
     if gone:
         warnings.warn(
             f"left out, since they identify and no criterion covers them: {listed(gone)}.",
             SfumatoWarning, stacklevel=4,
         )  # fmt: skip
-    return Database(tables, database.links, database.keys, database.apart)
+    return replace(database, tables=tables)
 
 
 def _table(
     database: Database, name: str, table: Table, own: Mapping[str, str], kept: set[str], written: Written,
-    hidden: NDArray[np.bool_] | None,
+    hidden: NDArray[np.bool_] | None, whole: set[str],
 ) -> Table:  # fmt: skip
     def column(c: Column) -> Column:
         if c.name in own:
             kind = Kind.CODES if c.kind is Kind.CODES else Kind.NOMINAL
             role = c.role if c.role is not Role.QUASI_IDENTIFIER else Role.OTHER
-            return Column(c.name, kind, role, "text", separator=c.separator, description=c.description)
+            type_ = "integer" if own[c.name] in whole else "text"
+            return Column(c.name, kind, role, type_, separator=c.separator, description=c.description)
         return replace(c, missing=True) if hidden is not None and c.name in kept else c
 
     schema = Schema(tuple(column(c) for c in table.schema))
@@ -290,7 +299,8 @@ def _table(
             for at, n in enumerate(names):
                 array = batch.column(at)
                 if n in own:
-                    array = written.cells(database[name].schema[n], own[n], array, numbers)
+                    texts = written.cells(database[name].schema[n], own[n], array, numbers)
+                    array = texts.cast(arrow.field(n).type)
                 elif hidden is not None and n in kept:
                     array = pc.if_else(pa.array(hidden[numbers]), pa.scalar(None, array.type), array)
                 arrays.append(array)

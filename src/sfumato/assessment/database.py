@@ -38,7 +38,7 @@ from sfumato.database import Database
 from sfumato.errors import ParameterError, listed
 from sfumato.release import DatabaseRelease
 from sfumato.report import Figure
-from sfumato.schema import Kind, Role
+from sfumato.schema import Column, Kind, Role
 from sfumato.score import Score
 from sfumato.seeds import Key
 
@@ -156,9 +156,15 @@ def _code_places(database: Database, codes: Sequence[str] | None) -> list[str]:
         for name, table in database.tables.items()
         if database.route(name) and (name != database.root or len(database.tables) == 1)
         for c in table.schema
-        if c.kind is Kind.CODES or (c.type == "text" and c.name not in database.key_columns[name])
+        if c.kind is Kind.CODES or (_may_be_codes(c) and c.name not in database.key_columns[name])
         if c.kind is Kind.CODES or c.role is Role.SENSITIVE or _many_values(database, name, c.name)
     ]
+
+
+def _may_be_codes(column: Column) -> bool:
+    """Texts, and numbers that are names and say something about a person (concepts)."""
+    numbered = column.kind is Kind.NOMINAL and column.type == "integer" and column.role is Role.SENSITIVE
+    return column.type == "text" or numbered
 
 
 def _many_values(database: Database, table: str, column: str) -> bool:

@@ -99,8 +99,9 @@ def utilities(
     if missing:
         skipped.append(f"tables that the release does not have: {listed(missing)}")
     measures: dict[str, tuple[str, _Measure]] = {}
-    for link in original.links:
-        if link.child not in after.rows or link.parent not in before.rows or link.child in missing:
+    for child in (n for n in original.order if n in before.rows and n in after.rows):
+        link = next((k for k in original.parents(child) if k.parent in before.rows), None)
+        if link is None or link.parent in missing:
             continue
         pair = f"{link.parent} and {link.child}"
         measures[f"{link.child} per row of {link.parent}"] = (
@@ -109,8 +110,8 @@ def utilities(
             "columns of a row and of its parent",
             _joint(link.parent, link.child),
         )
-        for upper in original.parents(link.parent):
-            if upper.parent in after.rows:
+        for upper in original.parents(link.parent)[:1]:
+            if upper.parent in after.rows and upper.parent in before.rows:
                 words = "columns of a row and of its parent's parent"
                 measures[f"{upper.parent} and {link.child}, pairs of columns"] = (
                     words, _joint(upper.parent, link.child))  # fmt: skip

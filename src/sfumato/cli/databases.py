@@ -24,8 +24,10 @@ def is_database(data: str) -> bool:
         return path.suffix in (".duckdb", ".ddb")
     if not path.is_dir():
         return False
-    from sfumato.io.databases import DECLARATION
+    from sfumato.io.declarations import DECLARATION
 
+    if any(p.name.lower().endswith(".ndjson") for p in path.iterdir()):
+        return True
     public = path / "public"
     if (path / DECLARATION).is_file() or (public / DECLARATION).is_file():
         return True
@@ -48,7 +50,8 @@ def _differ(folder: Path) -> bool:
 
 def opened(data: str, like: str | None = None) -> Database:
     """A database from a folder, a DuckDB file, or a release. like: another one, whose declaration holds."""
-    from sfumato.io.databases import DECLARATION, scan_database
+    from sfumato.io.databases import scan_database
+    from sfumato.io.declarations import DECLARATION
 
     path = Path(data)
     inner = path / "public" if (path / "public" / DECLARATION).is_file() else path
@@ -88,7 +91,7 @@ def init_database(terminal: Terminal, data: str, out: Path, force: bool) -> None
     """Write database.toml and plan.toml beside each other; every guess with its reason."""
     from sfumato.database import drawn
     from sfumato.io.atomic import write_text
-    from sfumato.io.databases import DECLARATION
+    from sfumato.io.declarations import DECLARATION
     from sfumato.plan.database_proposal import propose_database
 
     out.mkdir(parents=True, exist_ok=True)

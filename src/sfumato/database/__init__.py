@@ -1,9 +1,10 @@
 """Several tables with keys: patients, their stays, the diagnoses of each stay. A table is a database of one.
 
-`Database` (`database`) holds tables and `Link`s (`link`); `discovery` finds keys and links and says why,
-`checks` counts all that is wrong with them, `people` says of every row whose it is, through its parents,
-and `drawing` shows tables and links. `ids` says when two ids are the same. It knows tables and keys; files
-and engines are for `io`, what is done with people for the rooms above.
+`Database` (`database`) holds tables, `Link`s (`link`) and `Reference`s (`reference`); `discovery` finds keys
+and links and says why, `checks` counts all that is wrong with them, `repair` leaves out what points nowhere,
+`people` says of every row whose it is, through its parents, and `picture` shows tables and links. `ids` says
+when two ids are the same. It knows tables and keys; files and engines are for `io`, what is done with people
+for the rooms above.
 """
 
 from sfumato.database.checks import Defect
@@ -13,5 +14,19 @@ from sfumato.database.ids import key_ids
 from sfumato.database.link import Link
 from sfumato.database.people import People
 from sfumato.database.picture import drawn, drawn_svg
+from sfumato.database.reference import Reference
+from sfumato.database.repair import mend
 
-__all__ = ["Database", "Defect", "Found", "Link", "People", "discover", "drawn", "drawn_svg", "key_ids"]
+__all__ = [
+    "Database",
+    "Defect",
+    "Found",
+    "Link",
+    "People",
+    "Reference",
+    "discover",
+    "drawn",
+    "drawn_svg",
+    "key_ids",
+    "mend",
+]

@@ -10,14 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.database.ids import id_family, read_ids, repeated
+from sfumato.database.ids import id_family, key_ids, read_ids, repeated
+from sfumato.database.link import Link
 from sfumato.database.people import looked_up
+from sfumato.database.reference import Reference, reference_faults
 from sfumato.inference.names import words
 from sfumato.schema import Role
 
 if TYPE_CHECKING:
     from sfumato.database.database import Database
-    from sfumato.database.link import Link
 
 _BIRTH = {"birth", "dob", "born", "geburt", "geburtsdatum", "naissance", "nacimiento", "nascita", "birthdate"}
 
@@ -40,7 +41,7 @@ class Defect:
 
 def structure_faults(database: Database) -> list[str]:
     """Names that are not there, keys of two kinds, circles, and who is a person twice."""
-    faults = [*_unknown(database)]
+    faults = [*_unknown(database), *reference_faults(database)]
     if faults:
         return faults
     for link in database.links:
@@ -51,6 +52,7 @@ def structure_faults(database: Database) -> list[str]:
         if database.keys.get(link.parent) != link.key:
             faults.append(f"{link}: '{link.key}' is not the key of '{link.parent}'")
     pairs = [(k.child, k.column) for k in database.links]
+    pairs += [(r.child, r.column) for r in database.references]
     twice = sorted({f"{t}.{c}" for t, c in pairs if pairs.count((t, c)) > 1})
     faults += [f"{place} points to two parents" for place in twice]
     faults += [
@@ -96,26 +98,32 @@ def _circles(database: Database) -> list[str]:
 
 
 def differences(database: Database) -> Iterator[Defect]:
-    """Every difference, with its number of rows. One reading of the key columns of each table."""
-    read = {n: read_ids(database.tables[n], columns) for n, columns in database.key_columns.items()}
-    for name, key in database.keys.items():
-        yield from _key(name, key, read[name][key])
-    for link in database.links:
-        yield from _dangling(link, read)
+    """Every difference, with its number of rows. The key columns of one table at a time are in memory."""
     named = [n for n in database.tables if database.route(n) is not None]
+    pointed = {k.parent for k in database.links} | {p for r in database.references for p in r.parents}
+    held = {n: read_ids(database.tables[n], [k])[k] for n, k in database.keys.items() if n in pointed}
+    sound = not any(repeated(ids) for n, ids in held.items() if database.children(n))
+    own: list[Defect] = []
+    lost: list[Defect] = []
+    nobody: list[Defect] = []
+    for name, columns in database.key_columns.items():
+        read = read_ids(database.tables[name], columns)
+        if name in database.keys:
+            own += _key(name, database.keys[name], read[database.keys[name]])
+        for link in database.points(name).values():
+            if isinstance(link, Link):
+                lost += _dangling(link, read[link.column], held[link.parent])
+        if sound and name in named:
+            nobody += _nobody(database, name, read)
+    yield from (*own, *lost)
+    for reference in database.references:
+        yield from _pointing_nowhere(database, reference, held)
     if len(database.tables) > 1:
         for name in sorted(set(database.tables) - set(named) - database.apart):
             yield Defect(name, "no link leads to a person")
-    if any(d.fatal for d in _duplicates(database, read)) or not named:
-        return
-    yield from _nobody(database, named, read)
-    yield from _before_birth(database)
-
-
-def _duplicates(database: Database, read: dict[str, dict[str, pa.Array]]) -> Iterator[Defect]:
-    for name, key in database.keys.items():
-        if database.children(name):
-            yield from (d for d in _key(name, key, read[name][key]) if "more than once" in d.what)
+    yield from nobody
+    if sound and named:
+        yield from _before_birth(database)
 
 
 def _key(table: str, key: str, ids: pa.Array) -> Iterator[Defect]:
@@ -126,30 +134,50 @@ def _key(table: str, key: str, ids: pa.Array) -> Iterator[Defect]:
         yield Defect(f"{table}.{key}", f"{_many(twice, 'key')} more than once; {many}", twice)
 
 
-def _dangling(link: Link, read: dict[str, dict[str, pa.Array]]) -> Iterator[Defect]:
-    ids, keys = read[link.child][link.column], read[link.parent][link.key]
+def _dangling(link: Link, ids: pa.Array, keys: pa.Array) -> Iterator[Defect]:
     present = ids.drop_null()
     lost = int((looked_up(present, keys) < 0).sum())
     if lost:
         yield Defect(link.place, f"{_rows(lost)} without a parent in '{link.parent}'", lost)
 
 
-def _nobody(database: Database, named: list[str], read: dict[str, dict[str, pa.Array]]) -> Iterator[Defect]:
+def _pointing_nowhere(
+    database: Database, reference: Reference, held: dict[str, pa.Array]
+) -> Iterator[Defect]:
+    """Ids without a row in the table that the other column names, and those of which nobody knows it."""
+    described = database.tables[reference.child].schema[reference.column]
+    lost, unknown = dict.fromkeys(reference.parents, 0), 0
+    for batch in database.tables[reference.child].batches([reference.column, reference.by]):
+        ids, known = key_ids(described, batch.column(0)), np.zeros(batch.num_rows, np.bool_)
+        for parent, meant in reference.parts(batch.column(1)):
+            known |= np.asarray(meant.to_numpy(zero_copy_only=False), np.bool_)
+            lost[parent] += int((looked_up(ids.filter(meant).drop_null(), held[parent]) < 0).sum())
+        unknown += int((np.asarray(ids.is_valid().to_numpy(zero_copy_only=False), np.bool_) & ~known).sum())
+    for parent, n in lost.items():
+        if n:
+            yield Defect(reference.place, f"{_rows(n)} without a row in '{parent}'", n)
+    if unknown:
+        words = f"'{reference.by}' does not say to what {_rows(unknown)} point: left empty in a release"
+        yield Defect(reference.place, words, unknown, fatal=False)
+
+
+def _nobody(database: Database, name: str, read: dict[str, pa.Array]) -> Iterator[Defect]:
     people = database.people
-    for name in named:
-        column, link = people.routes[name]
-        mine = people.of_ids(read[name][column], link)
-        empty = read[name][column].null_count
-        if empty:
-            yield Defect(f"{name}.{column}", f"{_rows(empty)} of nobody: the id is empty", empty)
-        for other in database.parents(name):
-            if other is link or other.parent not in people.keys:
-                continue
-            theirs = people.of_ids(read[name][other.column], other)
-            torn = int(((mine >= 0) & (theirs >= 0) & (mine != theirs)).sum())
-            if torn:
-                by = f"'{column}' and '{other.column}'"
-                yield Defect(name, f"{_rows(torn)} reach two persons, by {by}", torn)
+    column, way = people.routes[name]
+    if isinstance(way, Reference):  # what it points to is counted by itself
+        return
+    mine = people.of_ids(read[column], way)
+    empty = read[column].null_count
+    if empty:
+        yield Defect(f"{name}.{column}", f"{_rows(empty)} of nobody: the id is empty", empty)
+    for other in database.points(name).values():
+        if other is way or isinstance(other, Reference) or other.parent not in people.keys:
+            continue
+        theirs = people.of_ids(read[other.column], other)
+        torn = int(((mine >= 0) & (theirs >= 0) & (mine != theirs)).sum())
+        if torn:
+            by = f"'{column}' and '{other.column}'"
+            yield Defect(name, f"{_rows(torn)} reach two persons, by {by}", torn)
 
 
 def _before_birth(database: Database) -> Iterator[Defect]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sfumato.database.checks import Defect, differences, structure_faults
 from sfumato.database.link import Link
 from sfumato.database.people import People, gather
+from sfumato.database.reference import Reference
 from sfumato.errors import DataError, ParameterError, SchemaError, listed, offered
 from sfumato.schema import Role
 from sfumato.sources import BatchSource
@@ -28,8 +29,10 @@ class Database:
 
     tables: by name. links: which rows belong to which. keys: the key of each table that has one.
     apart: tables that hold no persons (names of wards, of codes); all others must reach one.
+    references: columns whose ids point to several tables. form: the standard it follows, such as "omop 5.4".
 
-    Who a person is says the role `person` of a column; it may be in one table only.
+    A link from a table to itself (the visit before) is no parent. Who a person is says the role `person` of a
+    column; it may be in one table only.
 
     >>> db = sf.samples.hospital(20)
     >>> db
@@ -44,11 +47,14 @@ class Database:
     links: tuple[Link, ...] = ()
     keys: Mapping[str, str] = field(default_factory=dict)
     apart: frozenset[str] = frozenset()
+    references: tuple[Reference, ...] = ()
+    form: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tables", dict(self.tables))
         object.__setattr__(self, "links", tuple(self.links))
         object.__setattr__(self, "apart", frozenset(self.apart))
+        object.__setattr__(self, "references", tuple(self.references))
         object.__setattr__(self, "keys", {**{k.parent: k.key for k in self.links}, **dict(self.keys)})
         if not self.tables:
             raise ParameterError("a database has at least one table.", hint="sf.scan_database(folder)")
@@ -97,12 +103,17 @@ class Database:
         return drawn_svg(self)
 
     def parents(self, table: str) -> tuple[Link, ...]:
-        """The links from a table to its parents."""
-        return tuple(link for link in self.links if link.child == table)
+        """The links from a table to its parents, which are other tables."""
+        return tuple(link for link in self.links if link.child == table != link.parent)
 
     def children(self, table: str) -> tuple[Link, ...]:
-        """The links to a table from its children."""
-        return tuple(link for link in self.links if link.parent == table)
+        """The links to a table from its children, which are other tables."""
+        return tuple(link for link in self.links if link.parent == table != link.child)
+
+    def points(self, table: str) -> dict[str, Link | Reference]:
+        """By column of a table that points to rows: to which, those of the table itself among them."""
+        links = {k.column: k for k in self.links if k.child == table}
+        return {**links, **{r.column: r for r in self.references if r.child == table}}
 
     @cached_property
     def order(self) -> tuple[str, ...]:
@@ -124,7 +135,7 @@ class Database:
         for name in self.tables:
             own = [self.keys[name]] if name in self.keys else []
             person = self.person_column(name)
-            names = [*own, *(link.column for link in self.parents(name)), *([person] if person else [])]
+            names = [*own, *self.points(name), *([person] if person else [])]
             found[name] = tuple(dict.fromkeys(names))
         return found
 
@@ -135,7 +146,7 @@ class Database:
         found = self.tables[table].schema.of_role(Role.PERSON)
         return found[0] if found else None
 
-    def route(self, table: str) -> tuple[str, Link | None] | None:
+    def route(self, table: str) -> tuple[str, Link | Reference | None] | None:
         """How rows reach their person: a column of their own, or one that points to a parent that does."""
         if table in self.apart:
             return None
@@ -145,6 +156,9 @@ class Database:
         for link in self.parents(table):
             if link.parent not in self.apart and self.route(link.parent) is not None:
                 return link.column, link
+        for reference in self.references:
+            if reference.child == table and any(self.person_column(p) for p in reference.parents):
+                return reference.column, reference
         return None
 
     @cached_property

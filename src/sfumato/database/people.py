@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.database.ids import key_ids, read_ids
+from sfumato.database.reference import Reference
 from sfumato.table import Table
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class People:
 
     ids: pa.Array | None
     keys: dict[str, tuple[pa.Array, NDArray[np.int32]]]
-    routes: dict[str, tuple[str, Link | None]]
+    routes: dict[str, tuple[str, Link | Reference | None]]
     tables: dict[str, Table]
 
     @property
@@ -45,14 +46,26 @@ class People:
         return next(iter(self.tables.values())).rows() if self.ids is None else len(self.ids)
 
     def needs(self, table: str) -> tuple[str, ...]:
-        """The column by which rows of a table reach their person."""
-        return (self.routes[table][0],) if table in self.routes else ()
+        """The columns by which rows of a table reach their person."""
+        if table not in self.routes:
+            return ()
+        column, way = self.routes[table]
+        return (column, way.by) if isinstance(way, Reference) else (column,)
 
     def of_batch(self, table: str, batch: pa.RecordBatch | pa.Table) -> NDArray[np.int32]:
         """The number of each row's person; -1 where nobody is named. The batch has the column of `needs`."""
-        column, link = self.routes[table]
+        column, way = self.routes[table]
         ids = key_ids(self.tables[table].schema[column], batch.column(column))
-        return self.of_ids(ids, link)
+        if not isinstance(way, Reference):
+            return self.of_ids(ids, way)
+        found = np.full(len(ids), -1, np.int32)
+        for parent, meant in way.parts(batch.column(way.by)):
+            rows = np.flatnonzero(np.asarray(meant.to_numpy(zero_copy_only=False), np.bool_))
+            if len(rows) and parent in self.keys:
+                keys, numbers = self.keys[parent]
+                at = looked_up(ids.take(pa.array(rows)), keys)
+                found[rows] = np.where(at >= 0, numbers[at], -1)
+        return found
 
     def of_ids(self, ids: pa.Array, link: Link | None) -> NDArray[np.int32]:
         """The same for canonical ids: of persons, or of the parent of a link."""
@@ -66,7 +79,7 @@ class People:
         """The named columns of a table and whose rows they are, many rows at a time."""
         data, needed = self.tables[table], self.needs(table)
         start = 0
-        held = max((len(k) for k, _ in self.keys.values()), default=0)
+        held = self._held(table)
         wanted = list(dict.fromkeys([*columns, *needed]))
         for batch in _gathered(data.batches(wanted), max(_ROWS, held)):
             if needed:
@@ -75,6 +88,14 @@ class People:
                 numbers = np.arange(start, start + batch.num_rows, dtype=np.int32)
             start += batch.num_rows
             yield batch.select(list(columns)), numbers
+
+    def _held(self, table: str) -> int:
+        """How many keys rows of a table are looked up among; as many rows are worth a look at a time."""
+        way = self.routes[table][1] if table in self.routes else None
+        if way is None:
+            return 0 if self.ids is None or table not in self.routes else len(self.ids)
+        parents = way.parents if isinstance(way, Reference) else (way.parent,)
+        return max((len(self.keys[p][0]) for p in parents if p in self.keys), default=0)
 
     def numbers(self, table: str) -> NDArray[np.int32]:
         """The number of the person of every row, in the order of one reading."""
@@ -104,10 +125,14 @@ def gather(database: Database) -> People:
     kinds = {p.type for p in parts}
     ids = pc.unique(pa.concat_arrays(parts)).drop_null() if len(kinds) == 1 else pa.array([], pa.string())
     people = People(ids, {}, routes, tables)
+    needed = {k.parent for k in database.links}
+    needed |= {p for _, way in routes.values() if isinstance(way, Reference) for p in way.parents}
     for name in database.order:
-        if name not in routes or not database.children(name):
+        if name not in routes or name not in needed:
             continue
         column, link = routes[name]
+        if isinstance(link, Reference):  # nothing hangs on what has no person of its own
+            continue
         key = database.keys[name]
         read = read_ids(tables[name], [key, column])
         people.keys[name] = (read[key], people.of_ids(read[column], link))

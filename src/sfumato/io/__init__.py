@@ -35,6 +35,7 @@ from sfumato.table import Table
 
 __all__ = ["Dialect", "scan", "to_native", "write"]
 
+_WRITTEN = ("separator", "decimal", "encoding", "date_order", "missing", "header", "units")
 _SAMPLE_ROWS = 100_000
 _ENGINE_SAMPLE_ROWS = 10_000  # an engine may be far away
 
@@ -91,6 +92,12 @@ def scan(
     if not keep_text:
         meant = _without_text(meant)
     return Table(source, meant, memory_limit)
+
+
+def stored_schema(data: DataLike, *, table: str | None = None) -> pa.Schema:
+    """The columns of data as they are stored, without a look at what they mean."""
+    source, _ = _open(data, None, dict.fromkeys(_WRITTEN), table, None)
+    return source.arrow_schema
 
 
 def _require_schema(schema: object) -> None:

@@ -1,30 +1,32 @@
 """Read several tables with keys: a folder of files, a DuckDB file, a database by its URL, frames by name.
 
 `database.toml` in the folder, or named by `schema`, says which tables there are and how they hang together;
-without one it is guessed, and every guess has its reason.
+an OMOP CDM and FHIR bulk data need none, since their standards say so; else it is guessed, and every guess
+has its reason.
 """
 
 from __future__ import annotations
 
 import os
-import tomllib
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.database import Database, Link, discover
-from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoError, SfumatoWarning, listed
-from sfumato.io.addresses import is_url, local_path
-from sfumato.io.engines import table_names
-from sfumato.io.files import FORMATS
-from sfumato.schema import Schema
-from sfumato.schema.toml import column_from_dict, column_to_dict
-from sfumato.table import Table
+import pyarrow as pa
 
-DECLARATION = "database.toml"
-VERSION = 1
-_TABLE_KEYS = {"data", "key", "persons", "columns"}
+from sfumato.database import Database, Link, discover
+from sfumato.database import mend as mend_database
+from sfumato.errors import DataError, ParameterError, SfumatoError, SfumatoWarning, listed
+from sfumato.io import omop
+from sfumato.io.addresses import is_url, local_path
+from sfumato.io.declarations import declaration_of, declared_links, declared_references
+from sfumato.io.engines import table_names
+from sfumato.io.fhir.bulk import bulk_database, bulk_files, read_bulk
+from sfumato.io.files import FORMATS
+from sfumato.schema import Column, Kind, Schema
+from sfumato.table import Table
 
 
 def scan_database(
@@ -35,6 +37,7 @@ def scan_database(
     tables: Sequence[str] | None = None,
     keep_text: bool = False,
     check: bool = True,
+    mend: bool = False,
     **reading: object,
 ) -> Database:
     """A database over data wherever it is.
@@ -42,10 +45,13 @@ def scan_database(
     data: a folder of files (each a table, called as its file is), a DuckDB file or a database URL, or frames
         and paths by name: {"patients": frame, "stays": "stays.parquet"}.
     schema: a TOML file that declares tables, keys and links; by default database.toml of the folder, if it is
-        there. What it does not say is guessed from names, values that occur once, and containment.
+        there. Without one an OMOP CDM (5.3, 5.4) and FHIR bulk data are recognized, and anything else guessed
+        from names, values that occur once, and containment.
     links: further links, as ("stays.patient_id", "patients.patient_id"); the second is a key.
     tables: read these only.
     check: refuse a database whose keys do not hold, with every difference; False leaves that to `check()`.
+    mend: leave out rows without a person and rows whose key came before, and empty ids that point to no row;
+        every change is counted in a warning.
     reading: how the files are written, as for `scan`: separator, decimal, encoding, dates, missing.
 
     >>> import pyarrow as pa
@@ -60,124 +66,103 @@ def scan_database(
     >>> db.links[0].place, db.links[0].target
     ('stays.patient_id', 'patients.patient_id')
     """
-    declared = _declaration(data, schema)
+    declared = declaration_of(data, schema)
+    if bulk_files(data):
+        resources = read_bulk(str(data))
+        if not declared:
+            return _checked(bulk_database(resources), check, mend)
+        data = resources
     sources = _sources(data, declared, tables)
+    if not declared and (cdm := _recognized(sources, keep_text)) is not None:
+        cdm, read = _scanned_cdm(cdm, sources, reading)
+        found = omop.cdm_database(cdm, read)
+        omop.warn(cdm, omop.concept_differences(cdm, found) if check else ())
+        return _checked(found, check, mend)
     read = _scanned(sources, declared, keep_text, reading)
-    known = [*_declared_links(declared), *(k if isinstance(k, Link) else Link.of(*k) for k in links)]
+    known = [*declared_links(declared), *(k if isinstance(k, Link) else Link.of(*k) for k in links)]
     apart = [
         n for n, entry in declared.get("tables", {}).items() if entry.get("persons") is False and n in read
     ]
     if declared:
         keys = {n: e["key"] for n, e in declared["tables"].items() if "key" in e and n in read}
         kept = [k for k in known if k.child in read and k.parent in read] if tables is not None else known
-        found = Database(read, tuple(kept), keys, frozenset(apart))
+        pointing = [
+            r for r in declared_references(declared)
+            if tables is None or (r.child in read and set(r.parents) <= set(read))
+        ]  # fmt: skip
+        found = Database(read, tuple(kept), keys, frozenset(apart), tuple(pointing), declared.get("form", ""))
     else:
         guessed = discover(read, known=known, apart=apart)
         described = {n: t.with_schema(guessed.schemas[n]) for n, t in read.items()}
         found = Database(described, guessed.links, guessed.keys, guessed.apart)
+    return _checked(found, check, mend)
+
+
+def _checked(database: Database, check: bool, mended: bool) -> Database:
+    """Mended if it was asked for; refused if its keys do not hold; what is odd and no obstacle is said."""
+    if mended:
+        database, changes = mend_database(database)
+        if changes:
+            warnings.warn(f"mended: {'; '.join(changes)}.", SfumatoWarning, stacklevel=3)
     if not check:
-        return found
-    found.check()
-    for difference in found.differences:
-        warnings.warn(f"{difference}.", SfumatoWarning, stacklevel=2)
-    return found
+        return database
+    database.check()
+    for difference in database.differences:
+        warnings.warn(f"{difference}.", SfumatoWarning, stacklevel=3)
+    return database
 
 
-def database_toml(database: Database, data: Mapping[str, str] | None = None) -> str:
-    """What `scan_database` reads back: tables, keys, links, and what the columns mean."""
-    import tomli_w
-
-    tables: dict[str, Any] = {}
-    for name, table in database.tables.items():
-        entry: dict[str, Any] = {"data": data[name]} if data else {}
-        if name in database.keys:
-            entry["key"] = database.keys[name]
-        if name in database.apart:
-            entry["persons"] = False
-        entry["columns"] = {c.name: column_to_dict(c) for c in table.schema}
-        tables[name] = entry
-    links = [
-        {"child": k.place, "parent": k.target, **({"reason": k.reason} if k.reason else {})}
-        for k in database.links
-    ]
-    return tomli_w.dumps({"sfumato_database": VERSION, "links": links, "tables": tables})
+# -- an OMOP CDM -----------------------------------------------------------------------------------
 
 
-# -- what was declared ---------------------------------------------------------------------------
-
-
-def _declaration(data: object, schema: str | Path | None) -> dict[str, Any]:
-    if schema is not None:
-        return read_declaration(Path(schema))
-    if isinstance(data, (str, Path)) and not (isinstance(data, str) and is_url(data)):
-        path = Path(data) / DECLARATION
-        if path.is_file():
-            return read_declaration(path)
-    return {}
-
-
-def read_declaration(path: Path) -> dict[str, Any]:
-    """A declared database, or all that is wrong with its file."""
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise SchemaError(f"no file {path.name}.", hint="sfumato init FOLDER writes one") from None
-    except (OSError, ValueError, RecursionError):
-        raise SchemaError(f"{path.name} is not valid TOML.", hint="see docs/database.md") from None
-    faults = _faults(document)
-    if faults:
-        raise SchemaError(f"{path.name}: {'; '.join(faults)}.", hint="see docs/database.md")
-    return document
-
-
-def _faults(document: dict[str, Any]) -> list[str]:
-    if document.get("sfumato_database") != VERSION:
-        return [f"sfumato_database must be {VERSION}"]
-    tables, links = document.get("tables"), document.get("links", [])
-    faults = [f"unknown key '{k}'" for k in document if k not in ("sfumato_database", "tables", "links")]
-    if not isinstance(tables, dict) or not tables or not all(isinstance(t, dict) for t in tables.values()):
-        return [*faults, "there are no [tables.NAME] tables"]
-    for name, entry in tables.items():
-        faults += [f"table '{name}': unknown key '{k}'" for k in entry if k not in _TABLE_KEYS]
-        faults += [
-            f"table '{name}': {k} must be text"
-            for k in ("data", "key")
-            if not isinstance(entry.get(k, ""), str)
-        ]
-        if not isinstance(entry.get("persons", True), bool):
-            faults.append(f"table '{name}': persons must be true or false")
-        try:
-            entry["columns"] = _columns(entry.get("columns"), name)
-        except SchemaError as error:
-            faults.append(error.message.rstrip("."))
-    if not isinstance(links, list) or not all(
-        isinstance(k, dict) and {"child", "parent"} <= set(k) <= {"child", "parent", "reason"} for k in links
-    ):
-        return [*faults, "links must be a list of child and parent, each as table.column"]
-    for i, link in enumerate(links):
-        if any(not isinstance(v, str) or (k != "reason" and "." not in v) for k, v in link.items()):
-            faults.append(f"link {i + 1}: child and parent are written table.column")
-    return faults
-
-
-def _columns(columns: object, table: str) -> Schema | None:
-    if columns is None:
+def _recognized(sources: Mapping[str, _TableSource], keep_text: bool) -> omop.Cdm | None:
+    """The CDM that the tables are, by the names of tables and columns, and by the version it states."""
+    if "person" not in {n.casefold() for n in sources}:
         return None
-    if not isinstance(columns, dict) or not all(isinstance(c, dict) for c in columns.values()):
-        raise SchemaError(f"table '{table}': columns must be tables.")
-    found, faults = [], []
-    for name, entries in columns.items():
+    layouts, empty = _layouts(sources)
+    found = omop.recognized(layouts, keep_text)
+    if found is not None and empty:
+        found = replace(found, omitted={**found.omitted, "since there are no rows": tuple(empty)})
+    stated = found.columns.get("cdm_source", {}).get("cdm_version") if found else None
+    if found is None or stated is None:
+        return found
+    name = found.tables["cdm_source"]
+    version = omop.said_version(sources[name].read(_texts([stated]), {}), stated)
+    return found if version in ("", found.version) else omop.as_version(layouts, version, keep_text)
+
+
+def _layouts(sources: Mapping[str, _TableSource]) -> tuple[dict[str, list[str]], list[str]]:
+    """The columns of each table, and the files that hold a header and nothing else."""
+    found, empty = {}, []
+    for name, source in sources.items():
         try:
-            found.append(column_from_dict(name, entries))
-        except SchemaError as error:
-            faults.append(error.message.rstrip("."))
+            found[name] = source.layout().names
+        except DataError as error:
+            if source.typed or "no rows" not in error.message:
+                raise
+            empty.append(name)
+    return found, empty
+
+
+def _texts(names: Sequence[str]) -> Schema:
+    return Schema(tuple(Column(n, Kind.NOMINAL, type="text") for n in names))
+
+
+def _scanned_cdm(
+    cdm: omop.Cdm, sources: Mapping[str, _TableSource], reading: Mapping[str, Any]
+) -> tuple[omop.Cdm, dict[str, Table]]:
+    """Every table by the meaning its columns have in the standard; all faults at once."""
+    read, schemas, faults = {}, {}, []
+    for table, name in cdm.tables.items():
+        source = sources[name]
+        try:
+            schemas[table] = cdm.schema(table, source.layout(), source.typed, source.is_empty)
+            read[name] = source.read(schemas[table], reading)
+        except SfumatoError as error:
+            faults.append(f"{name}: {error.message.rstrip('.')}")
     if faults:
-        raise SchemaError(f"table '{table}': {'; '.join(faults)}.")
-    return Schema(tuple(found))
-
-
-def _declared_links(declared: Mapping[str, Any]) -> list[Link]:
-    return [Link.of(k["child"], k["parent"], k.get("reason", "")) for k in declared.get("links", [])]
+        raise DataError(f"{len(faults)} of {len(cdm.tables)} tables cannot be read: {'; '.join(faults)}.")
+    return cdm.over(schemas), read
 
 
 # -- where the tables are ------------------------------------------------------------------------
@@ -185,7 +170,7 @@ def _declared_links(declared: Mapping[str, Any]) -> list[Link]:
 
 def _sources(
     data: object, declared: Mapping[str, Any], tables: Sequence[str] | None
-) -> dict[str, Callable[..., Table]]:
+) -> dict[str, _TableSource]:
     """How to scan each table, by its name."""
     if isinstance(data, Mapping):
         found: dict[str, tuple[Any, dict[str, Any]]] = {str(n): (d, {}) for n, d in data.items()}
@@ -212,25 +197,49 @@ def _sources(
         if unknown or not tables:
             raise DataError(f"no table {listed(unknown)}.", hint=f"there are {listed(list(found), 12)}")
         found = {n: found[n] for n in tables}
-    return {n: _scanner(given, options) for n, (given, options) in found.items()}
+    return {n: _TableSource(given, options) for n, (given, options) in found.items()}
 
 
-def _scanner(given: object, options: Mapping[str, Any]) -> Callable[..., Table]:
-    from sfumato.io import scan
+@dataclass(frozen=True)
+class _TableSource:
+    """Where one table is, and how it is read."""
 
-    def read(schema: Schema | None, reading: Mapping[str, Any]) -> Table:
-        if isinstance(given, Table):
-            return given if schema is None else given.with_schema(schema)
-        written = {} if options or not isinstance(given, (str, Path)) else _meant(given, reading)
+    given: Any
+    options: Mapping[str, Any]
+
+    @property
+    def typed(self) -> bool:
+        """Whether its columns have types of their own; those of text files are found by looking."""
+        return bool(self.options) or not isinstance(self.given, (str, Path)) or not _is_text(self.given)
+
+    def layout(self) -> pa.Schema:
+        """The columns as they are stored."""
+        from sfumato.io import stored_schema
+
+        if isinstance(self.given, Table):
+            fields = self.given.source.arrow_schema
+            return pa.schema([fields.field(n) for n in self.given.columns])
+        return stored_schema(self.given, **self.options)
+
+    def is_empty(self, column: str) -> bool:
+        """Whether a column holds nothing but empty cells."""
+        given = self.given.select([column]) if isinstance(self.given, Table) else None
+        table = given if given is not None else self.read(_texts([column]), {})
+        return all(batch.column(0).null_count == batch.num_rows for batch in table.batches([column]))
+
+    def read(self, schema: Schema | None, reading: Mapping[str, Any]) -> Table:
+        """The table. schema: what its columns mean; found by looking without one."""
+        from sfumato.io import scan
+
+        if isinstance(self.given, Table):
+            return self.given if schema is None else self.given.select(schema.names).with_schema(schema)
+        written = {} if self.typed else dict(reading)
         chosen = None if schema is None else schema.names
-        return scan(given, schema, columns=chosen, keep_text=True, **options, **written)
-
-    return read
+        return scan(self.given, schema, columns=chosen, keep_text=True, **self.options, **written)
 
 
-def _meant(path: str | Path, reading: Mapping[str, Any]) -> dict[str, Any]:
-    """What was said of text files is meant for those only."""
-    return dict(reading) if str(path).lower().endswith(FORMATS["csv"].suffixes) else {}
+def _is_text(path: str | Path) -> bool:
+    return str(path).lower().endswith(FORMATS["csv"].suffixes)
 
 
 def _addressed(data: str, declared: Mapping[str, Any]) -> dict[str, tuple[Any, dict[str, Any]]]:
@@ -290,7 +299,7 @@ def _plain(name: str) -> str:
 
 
 def _scanned(
-    sources: Mapping[str, Callable[..., Table]],
+    sources: Mapping[str, _TableSource],
     declared: Mapping[str, Any],
     keep_text: bool,
     reading: Mapping[str, Any],
@@ -298,10 +307,10 @@ def _scanned(
     """Every table; what is wrong with any of them is said at once."""
     read: dict[str, Table] = {}
     faults = []
-    for name, scanner in sources.items():
+    for name, source in sources.items():
         said = declared.get("tables", {}).get(name, {}).get("columns")
         try:
-            read[name] = scanner(said, reading)
+            read[name] = source.read(said, reading)
         except SfumatoError as error:
             faults.append(f"{name}: {error.message.rstrip('.')}")
     if faults:
@@ -310,8 +319,6 @@ def _scanned(
 
 
 def _without_text(name: str, table: Table) -> Table:
-    from sfumato.schema import Kind
-
     text = [c.name for c in table.schema if c.kind is Kind.TEXT]
     if not text or len(text) == len(table.columns):
         return table

@@ -3,6 +3,7 @@
 [database]
 data = "hospital"                  # a folder, a DuckDB file, a database URL
 declared = "database.toml"         # tables, keys, links and what the columns mean
+mend = false                       # leave out rows without a person, empty ids of no row
 
 [pseudonyms]
 shift_dates = 365
@@ -57,7 +58,7 @@ from sfumato.seeds import Key
 _ACCEPTED = "accepted"
 
 _KEYS: dict[str, dict[str, type | tuple[type, ...]]] = {
-    "database": {"data": str, "declared": str},
+    "database": {"data": str, "declared": str, "mend": bool},
     "pseudonyms": {
         "shift_dates": int, "coarsen_dates": str, "integers": int,
         "drop": list, "keep_text": bool, "key": str,
@@ -101,7 +102,7 @@ class DatabasePlan:
         """The tables it names, checked."""
         entry = self.document["database"]
         declared = self.folder / entry["declared"] if "declared" in entry else None
-        return scan_database(from_folder(entry["data"], self.folder), declared)
+        return scan_database(from_folder(entry["data"], self.folder), declared, mend=entry.get("mend", False))
 
     @property
     def limits(self) -> dict[str, float]:
@@ -120,7 +121,8 @@ class DatabasePlan:
         if "control" in asked:
             entry = self.document["database"]
             declared = self.folder / entry["declared"] if "declared" in entry else None
-            return database, scan_database(from_folder(asked["control"], self.folder), declared)
+            others = from_folder(asked["control"], self.folder)
+            return database, scan_database(others, declared, mend=entry.get("mend", False))
         if "hold_back" not in asked:
             return database, None
         return held_back(database, asked["hold_back"], Key.fresh())

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from sfumato.database import Database
 from sfumato.errors import SfumatoError
-from sfumato.io.databases import DECLARATION, database_toml, scan_database
+from sfumato.io.databases import scan_database
+from sfumato.io.declarations import DECLARATION, database_toml
 from sfumato.plan.holdback import suggested
 from sfumato.plan.limits import AGREEMENT, GAIN
 from sfumato.schema import Kind, Role
@@ -30,7 +31,8 @@ def propose_database(data: str, folder: Path) -> tuple[Database, str, str]:
         c for c in database[database.root].schema.of_role(Role.QUASI_IDENTIFIER)
         if database[database.root].schema[c].kind is not Kind.DATE
     ]  # fmt: skip
-    text = _plan_text(_relative(data, folder), codes, quasi, _persons(database))
+    faults = any(d.fatal for d in database.differences)
+    text = _plan_text(_relative(data, folder), codes, quasi, _persons(database), faults)
     return database, database_toml(database), text
 
 
@@ -73,11 +75,13 @@ def _dictionary(database: Database, table: str, column: str) -> str:
     return best if shares.get(best, 0.0) >= _NEARLY_ALL else ""
 
 
-def _plan_text(data: str, codes: Mapping[str, str], quasi: list[str], persons: int) -> str:
+def _plan_text(data: str, codes: Mapping[str, str], quasi: list[str], persons: int, faults: bool) -> str:
+    mend = "# Its keys do not hold. This leaves out rows without a person, and empties ids of no row:"
     lines = [
         "# A plan for linked tables. Every line is a guess to be reviewed; database.toml says what was "
         "found.",
-        "", "[database]", f"data = {json.dumps(data)}", f'declared = "{DECLARATION}"', "",
+        "", "[database]", f"data = {json.dumps(data)}", f'declared = "{DECLARATION}"',
+        *([mend, "# mend = true"] if faults else []), "",
     ]  # fmt: skip
     if codes:
         lines += [

@@ -14,21 +14,28 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.counts import canonical_type, person_ids
-from sfumato.database import Database, key_ids
+from sfumato.counts import canonical_type
+from sfumato.database import Database, Reference
 from sfumato.errors import ParameterError, SfumatoWarning, listed
 from sfumato.privacy import Guarantee, Pseudonymous
-from sfumato.pseudonyms.digests import move, pseudonyms, shifts
+from sfumato.pseudonyms.digests import shifts
 from sfumato.pseudonyms.faults import checked
-from sfumato.pseudonyms.numbers import WIDTHS, number_pseudonyms
-from sfumato.pseudonyms.recipe import KEY_NAME, PseudonymRecipe, date_columns, days_of, schema_after
+from sfumato.pseudonyms.linked_cells import HeldPseudonyms, cell, pointing
+from sfumato.pseudonyms.numbers import WIDTHS
+from sfumato.pseudonyms.recipe import (
+    KEY_NAME,
+    LinkedRecipe,
+    PseudonymRecipe,
+    date_columns,
+    days_of,
+    schema_after,
+)
 from sfumato.release import InternalRecord, fingerprint_batches
 from sfumato.release.database import DatabaseRelease
 from sfumato.release.shuffle import shuffled
@@ -38,43 +45,6 @@ from sfumato.sources import BatchSource
 from sfumato.table import Table
 
 GRAINS = ("week", "month")
-_MOST_HELD = 4_000_000  # keys whose pseudonyms are held: some 50 bytes each
-
-
-@dataclass(frozen=True)
-class LinkedRecipe:
-    """What happens to every column of every table, settled before any row is read.
-
-    domains: by `table.column`, whose key it is: empty for persons. grain: what dates are cut to, or nothing.
-    """
-
-    tables: dict[str, PseudonymRecipe]
-    domains: dict[str, str]
-    max_days: int
-    grain: str
-    integers: int | None
-
-    @property
-    def replaced(self) -> tuple[str, ...]:
-        """Every column that holds pseudonyms, as `table.column`."""
-        return tuple(f"{name}.{c}" for name, recipe in self.tables.items() for c in recipe.replaced)
-
-    @property
-    def shifted(self) -> tuple[str, ...]:
-        """Every column of dates that are moved or cut."""
-        return tuple(f"{name}.{c}" for name, recipe in self.tables.items() for c in recipe.shifted)
-
-    def plan(self) -> dict[str, object]:
-        """The recipe as JSON, for the internal record."""
-        return {
-            "method": "pseudonymize",
-            "columns": self.replaced,
-            "drop": [f"{n}.{c}" for n, r in self.tables.items() for c in r.dropped],
-            "shift_dates": self.max_days or None,
-            "shifted": self.shifted,
-            "coarsen_dates": self.grain or None,
-            "integers": self.integers,
-        }
 
 
 def settle_linked(
@@ -88,6 +58,8 @@ def settle_linked(
 ) -> LinkedRecipe:
     """Decide for each column of each table: keys are replaced, what else names people is left out."""
     days = days_of(shift_dates)
+    if integers is None and database.form.startswith("omop"):
+        integers = WIDTHS[0]  # its keys are whole numbers, of 32 bits where tables are made as it says
     faults = []
     if coarsen_dates is not None and coarsen_dates not in GRAINS:
         faults.append(f"coarsen_dates must be one of {', '.join(GRAINS)}")
@@ -107,7 +79,7 @@ def settle_linked(
         raise ParameterError(f"tables are joined by {listed(lost)}: it cannot be left out.")
     tables, text = {}, []
     for name, table in database.tables.items():
-        if name in database.apart:
+        if is_copied(database, name):
             continue
         keys = {c for c in table.columns if f"{name}.{c}" in domains}
         gone = {p.partition(".")[2] for p in drop if p.startswith(f"{name}.")}
@@ -115,7 +87,8 @@ def settle_linked(
         free = {c.name for c in table.schema if c.kind is Kind.TEXT} - keys - gone
         text += [f"{name}.{c}" for c in sorted(free)]
         dropped = gone | (naming - keys) | (set() if keep_text else free)
-        moved = date_columns(table.schema, keys | dropped) if days or coarsen_dates else ()
+        dated = (days or coarsen_dates) and name not in database.apart
+        moved = date_columns(table.schema, keys | dropped) if dated else ()
         tables[name] = PseudonymRecipe(
             tuple(c for c in table.columns if c in keys - gone),
             tuple(c for c in table.columns if c in dropped),
@@ -130,29 +103,42 @@ def settle_linked(
         raise ParameterError(
             "no column of any table holds dates.", hint="give them the type date in the schema"
         )
-    return LinkedRecipe(tables, domains, days, coarsen_dates or "", integers)
+    references = {r.place: r for r in database.references if r.place not in drop}
+    return LinkedRecipe(tables, domains, days, coarsen_dates or "", integers, references)
+
+
+def is_copied(database: Database, name: str) -> bool:
+    """Whether a table leaves as it is: no persons in it, and no column that names somebody or something."""
+    return name in database.apart and not database.tables[name].schema.of_role(Role.IDENTIFIER)
 
 
 def key_domains(database: Database) -> dict[str, str]:
-    """Every key column that is replaced, and whose key it is; keys of tables without persons stay."""
+    """Every key column that is replaced, and whose key it is.
+
+    Keys of tables without persons stay, unless their role says that they identify (a doctor, a ward).
+    """
     found: dict[str, str] = {}
     for name in database.order:
-        if name in database.apart:
+        if is_copied(database, name):
             continue
-        person = database.person_column(name)
+        person = database.person_column(name) if name not in database.apart else None
+        points = database.points(name)
         for column in database.key_columns[name]:
-            link = next((k for k in database.parents(name) if k.column == column), None)
+            way = points.get(column)
             if column == person:
                 found[f"{name}.{column}"] = ""
-            elif link is None:
+            elif way is None or isinstance(way, Reference):
                 found[f"{name}.{column}"] = f"{name}.{column}"
-            elif link.parent not in database.apart:
-                found[f"{name}.{column}"] = found[link.target]
+            elif not is_copied(database, way.parent):
+                found[f"{name}.{column}"] = found[way.target]
     return found
 
 
 def _joins(database: Database, place: str) -> bool:
-    return any(place in (k.place, k.target) for k in database.links)
+    needed = {k for n in database.tables if (k := database.route(n))}
+    return any(place in (k.place, k.target) for k in database.links) or any(
+        isinstance(way, Reference) and place in (way.place, f"{way.child}.{way.by}") for _, way in needed
+    )
 
 
 # -- the release ---------------------------------------------------------------------------------
@@ -167,7 +153,7 @@ def linked_release(
     rows, prints = looked_over(database, recipe, own)
     tables, days, known = {}, person_days(database, recipe, key), HeldPseudonyms(database, recipe, key)
     for name, table in database.tables.items():
-        if name in database.apart:
+        if is_copied(database, name):
             tables[name] = table
             continue
         order = secret.derive("pseudonyms", "order", name) if shuffle else None
@@ -180,7 +166,7 @@ def linked_release(
     )
     guarantee = Guarantee.of(Pseudonymous(recipe.replaced).assuming(*assumptions(database, recipe, shuffle)))
     return DatabaseRelease(
-        Database(tables, database.links, database.keys, database.apart),
+        replace(database, tables=tables, references=tuple(recipe.references.values())),
         guarantee.seeded() if key.seeded else guarantee,
         record,
         _about(recipe),
@@ -194,7 +180,7 @@ def looked_over(database: Database, recipe: LinkedRecipe, own: Key) -> tuple[dic
     rows, prints, faults, hints = {}, {}, [], []
     database.check()
     for name, table in database.tables.items():
-        if name in database.apart:
+        if is_copied(database, name):
             continue
         seen = [0]
         named = [(c.name, c.type) for c in table.schema]
@@ -240,10 +226,13 @@ def transformed(
 
     def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         def done() -> Iterator[pa.RecordBatch]:
-            for batch, numbers in people.batches(name, list(names)):
+            kinds = [r.by for n in names if (r := recipe.references.get(f"{name}.{n}"))]
+            for batch, numbers in people.batches(name, list(dict.fromkeys([*names, *kinds]))):
                 arrays = [
-                    _cell(table.schema[n], batch.column(i), n, own, recipe, known, days, numbers)
-                    for i, n in enumerate(names)
+                    pointing(table.schema[n], batch, r, database, recipe, known)
+                    if (r := recipe.references.get(f"{name}.{n}"))
+                    else cell(table.schema[n], batch.column(n), own, recipe, known, days, numbers)
+                    for n in names
                 ]
                 yield pa.RecordBatch.from_arrays(arrays, schema=pa.schema([arrow.field(n) for n in names]))
 
@@ -262,55 +251,6 @@ def person_days(database: Database, recipe: LinkedRecipe, key: Key) -> NDArray[n
         return np.zeros(people.count, np.int64)
     drawn = shifts(people.ids, key, recipe.max_days, domain="")
     return np.asarray(drawn.to_numpy(zero_copy_only=False), np.int64)
-
-
-class HeldPseudonyms:
-    """The pseudonyms of all keys that others point to, made once however often an id occurs.
-
-    Ids that are in no such key, and those of very many keys, are made where they stand.
-    """
-
-    def __init__(self, database: Database, recipe: LinkedRecipe, key: Key) -> None:
-        self.key = key
-        people = database.people
-        places = {name: recipe.domains.get(f"{name}.{database.keys.get(name)}") for name in people.keys}
-        self._ids = {domain: people.keys[name][0] for name, domain in places.items() if domain}
-        if people.ids is not None:
-            self._ids[""] = people.ids
-        self._ids = {domain: ids for domain, ids in self._ids.items() if len(ids) <= _MOST_HELD}
-        self._made: dict[str, pa.Array] = {}
-
-    def of(self, ids: pa.Array, domain: str) -> pa.Array:
-        """The pseudonym of each id, missing for missing."""
-        held = self._ids.get(domain)
-        if held is None or held.type != ids.type:
-            return pseudonyms(ids, self.key, domain=domain)
-        at = pc.index_in(ids, value_set=held, skip_nulls=True)
-        if at.null_count != ids.null_count:
-            return pseudonyms(ids, self.key, domain=domain)
-        if domain not in self._made:
-            self._made[domain] = pseudonyms(held, self.key, domain=domain)
-        return self._made[domain].take(at)
-
-
-def _cell(
-    column: Column, array: pa.Array, name: str, own: PseudonymRecipe, recipe: LinkedRecipe,
-    known: HeldPseudonyms, days: NDArray[np.int64], numbers: NDArray[np.int32],
-) -> pa.Array:  # fmt: skip
-    if name in own.replaced:
-        if recipe.integers and column.type == "integer":
-            return number_pseudonyms(array, known.key, recipe.integers, domain=own.domains[name])
-        ids = key_ids(column, array) if column.type != "text" else person_ids(column, array)
-        return known.of(ids, own.domains[name])
-    if name in own.shifted:
-        moved = move(array, pa.array(days[numbers])) if recipe.max_days else array
-        return cut(moved, recipe.grain) if recipe.grain else moved
-    return array
-
-
-def cut(dates: pa.Array, grain: str) -> pa.Array:
-    """Dates cut down to the first day of their week (Monday) or month; the time of day is gone."""
-    return pc.floor_temporal(dates, unit=grain).cast(dates.type)
 
 
 # -- what is promised ----------------------------------------------------------------------------
@@ -339,8 +279,9 @@ def assumptions(database: Database, recipe: LinkedRecipe, shuffle: bool) -> list
         found.append(
             "Gaps in days are as they were: two of them single out many people who have several stays."
         )
-    if database.apart:
-        found.append(f"Tables without persons ({listed(sorted(database.apart))}) are as they were.")
+    copied = [n for n in sorted(database.apart) if is_copied(database, n)]
+    if copied:
+        found.append(f"Tables without persons ({listed(copied)}) are as they were.")
     return found
 
 

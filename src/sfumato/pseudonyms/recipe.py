@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 
+from sfumato.database import Reference
 from sfumato.errors import ParameterError, SfumatoWarning, listed
 from sfumato.schema import Column, Kind, Role, Schema
 
@@ -41,6 +42,44 @@ class PseudonymRecipe:
             "shifted": self.shifted,
             "person": self.person,
             "domain": self.domains,
+        }
+
+
+@dataclass(frozen=True)
+class LinkedRecipe:
+    """What happens to every column of every table, settled before any row is read.
+
+    domains: by `table.column`, whose key it is: empty for persons. grain: what dates are cut to, or nothing.
+    references: by `table.column`, ids whose key another column of the row names.
+    """
+
+    tables: dict[str, PseudonymRecipe]
+    domains: dict[str, str]
+    max_days: int
+    grain: str
+    integers: int | None
+    references: dict[str, Reference] = field(default_factory=dict)
+
+    @property
+    def replaced(self) -> tuple[str, ...]:
+        """Every column that holds pseudonyms, as `table.column`."""
+        return tuple(f"{name}.{c}" for name, recipe in self.tables.items() for c in recipe.replaced)
+
+    @property
+    def shifted(self) -> tuple[str, ...]:
+        """Every column of dates that are moved or cut."""
+        return tuple(f"{name}.{c}" for name, recipe in self.tables.items() for c in recipe.shifted)
+
+    def plan(self) -> dict[str, object]:
+        """The recipe as JSON, for the internal record."""
+        return {
+            "method": "pseudonymize",
+            "columns": self.replaced,
+            "drop": [f"{n}.{c}" for n, r in self.tables.items() for c in r.dropped],
+            "shift_dates": self.max_days or None,
+            "shifted": self.shifted,
+            "coarsen_dates": self.grain or None,
+            "integers": self.integers,
         }
 
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from sfumato.database import Database
 from sfumato.errors import DataError, OutputError, ParameterError, listed
-from sfumato.io.databases import DECLARATION, database_toml, read_declaration, scan_database
+from sfumato.io.databases import scan_database
+from sfumato.io.declarations import DECLARATION, database_toml, read_declaration
 from sfumato.io.formulas import MARK, unmarked_source
 from sfumato.privacy import Guarantee, NoGuarantee, Pseudonymous
 from sfumato.release import manifest

@@ -1,12 +1,13 @@
 """Simulated tables to try things on. No row describes a real person, no number was estimated from one.
 
-Each function gives a `Table` (`hospital` a `Database`) with a complete schema whose domain is public, because
-the simulator defines it. The same n and seed give the same rows, and a shorter table is the beginning of a
-longer one with the same seed. They look like health data, so that methods meet the usual difficulties; they
-are no source of facts about health.
+Each function gives a `Table` (`hospital`, `omop` and `fhir` a `Database`) with a complete schema whose domain
+is public, because the simulator defines it. The same n and seed give the same rows, and a shorter table is
+the beginning of a longer one with the same seed. They look like health data, so that methods meet the usual
+difficulties; they are no source of facts about health.
 
 The functions are here, their simulators in modules of their own (`_discharges`, `_members`, `_diabetes`,
-`_icu`, `_hospital`, `_independent`), on what they share (`_common`). It reads no file and knows no method.
+`_icu`, `_hospital`, `_omop`, `_fhir`, `_independent`), on what they share (`_common`). It reads no file and
+knows no method.
 
 >>> people = sf.samples.members(100, seed=1)
 >>> people.rows()
@@ -24,12 +25,14 @@ from sfumato.samples._common import signed_schema
 from sfumato.samples._diabetes import diabetes_rows as _diabetes_rows
 from sfumato.samples._discharge_schema import VARIABLES as DISCHARGE_VARIABLES
 from sfumato.samples._discharges import discharge_rows as _discharge_rows
+from sfumato.samples._fhir import fhir_rows as _fhir_rows
 from sfumato.samples._hospital import hospital_rows as _hospital_rows
 from sfumato.samples._hospital import hospital_schemas as _hospital_schemas
 from sfumato.samples._icu import icu_rows as _icu_rows
 from sfumato.samples._independent import Priors
 from sfumato.samples._independent import independent_rows as _independent_rows
 from sfumato.samples._members import member_rows as _member_rows
+from sfumato.samples._omop import omop_rows as _omop_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,10 +47,12 @@ __all__ = [
     "Priors",
     "diabetes",
     "discharges",
+    "fhir",
     "hospital",
     "icu",
     "independent",
     "members",
+    "omop",
     "signed_schema",
 ]
 
@@ -110,6 +115,36 @@ def hospital(n: int = 2_000, seed: int = 0) -> Database:
         Link("diagnoses", "stay_id", "stays", "stay_id"),
     )
     return Database({name: _table(rows[name], schemas[name]) for name in rows}, links)
+
+
+def omop(n: int = 1_000, seed: int = 0) -> Database:
+    """A simulated OMOP CDM 5.4: persons, visits, conditions, drugs, measurements, deaths, a vocabulary.
+
+    Conditions last and come back, drugs follow them, visits follow each other. Concepts are local ones, above
+    2,000,000,000. No row describes a real person.
+
+    >>> cdm = sf.samples.omop(10)
+    >>> cdm.form, cdm.root, cdm.people.count
+    ('omop 5.4', 'person', 10)
+    """
+    from sfumato.io.databases import scan_database
+
+    return scan_database(_omop_rows(n, seed), check=False)
+
+
+def fhir(n: int = 1_000, seed: int = 0) -> Database:
+    """Simulated FHIR R4 resources: the persons of `omop`, as patients with encounters and what was found.
+
+    Codes are of a system of their own. `sf.write_fhir` writes them as bulk data. No row describes a real
+    person.
+
+    >>> people = sf.samples.fhir(10)
+    >>> people.form, people.people.count
+    ('fhir r4', 10)
+    """
+    from sfumato.io.fhir.bulk import bulk_database, bulk_tables
+
+    return bulk_database(bulk_tables(_fhir_rows(n, seed)))
 
 
 def independent(priors: Priors, n: int = 10_000, seed: int = 0) -> Table:

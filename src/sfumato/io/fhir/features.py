@@ -17,6 +17,7 @@ from typing import Any
 
 from sfumato.errors import DataError
 from sfumato.io.fhir.mapping import Code, FeatureRule, Mapping
+from sfumato.io.fhir.paths import reference_parts
 from sfumato.io.fhir.units import UnitError, convert
 
 UCUM = "http://unitsofmeasure.org"
@@ -138,7 +139,7 @@ def _unusable(resource: Resource, addresses: set[str], now: datetime) -> str:
     reference = subject.get("reference") if isinstance(subject, dict) else None
     if not isinstance(reference, str):
         return "does not say whose it is"
-    short = "/".join(reference.split("/_history/")[0].split("/")[-2:])
+    short = "/".join(reference_parts(reference))
     if reference not in addresses and short not in addresses:
         return "of another patient"
     if resource["resourceType"] == "Observation":

@@ -1,0 +1,175 @@
+"""A database whose keys hold, made of one whose keys do not: what points nowhere is emptied or left out.
+
+Rows without a person and rows whose key came before are left out, ids that point to no row are emptied,
+parents before their children. Nothing is invented, and every change is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sfumato.database.ids import key_ids
+from sfumato.database.link import Link
+from sfumato.database.people import looked_up
+from sfumato.database.reference import Reference
+from sfumato.sources import BatchSource
+from sfumato.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.database.database import Database
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass
+class _Counts:
+    """What is changed in one table: rows left out, and ids emptied by column."""
+
+    repeated: int = 0
+    nobody: int = 0
+    emptied: dict[str, int] = field(default_factory=dict)
+
+
+def mend(database: Database) -> tuple[Database, list[str]]:
+    """The database with keys that hold, and what was changed, by names and numbers."""
+    keys: dict[str, pa.Array] = {}
+    tables, changes = dict(database.tables), []
+    needed = {p.parent for p in database.links} | {p for r in database.references for p in r.parents}
+    for name in database.order:
+        columns = database.key_columns[name]
+        if not columns or name in database.apart:
+            if name in needed:
+                read = [key_ids(tables[name].schema[database.keys[name]], b.column(0))
+                        for b in tables[name].batches([database.keys[name]])]  # fmt: skip
+                keys[name] = pa.concat_arrays(read) if read else pa.array([], pa.int64())
+            continue
+        counts, kept = _Counts(), []
+        for batch in _mended(database, name, list(columns), keys, counts):
+            if name in needed:
+                kept.append(
+                    key_ids(tables[name].schema[database.keys[name]], batch.column(database.keys[name]))
+                )
+        if name in needed:
+            keys[name] = pa.concat_arrays(kept) if kept else pa.array([], pa.int64())
+        counts.emptied |= _own(database, name, keys)
+        tables[name] = _table(database, name, keys)
+        changes += list(_said(name, counts))
+    return database.with_tables(tables), changes
+
+
+def _said(name: str, counts: _Counts) -> Iterator[str]:
+    if counts.repeated:
+        yield f"{name}: {counts.repeated:,} rows left out whose key is empty or came before"
+    if counts.nobody:
+        yield f"{name}: {counts.nobody:,} rows without a person left out"
+    for column, n in counts.emptied.items():
+        if n:
+            yield f"{name}.{column}: {n:,} ids of no row emptied"
+
+
+def _table(database: Database, name: str, keys: dict[str, pa.Array]) -> Table:
+    """A table that is mended whenever it is read."""
+    table = database.tables[name]
+
+    def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        for batch in _mended(database, name, names, keys, _Counts(), own=True):
+            yield batch.select(list(names))
+
+    names = list(table.columns)
+    arrow = pa.schema([table.source.arrow_schema.field(n) for n in names])
+    for batch in table.batches(names):  # as batches come, types and all
+        arrow = batch.schema
+        break
+    return Table(BatchSource(arrow, read), table.schema, table.memory_limit)
+
+
+def _mended(
+    database: Database, name: str, names: Sequence[str], keys: dict[str, pa.Array], counts: _Counts, *,
+    own: bool = False,
+) -> Iterator[pa.RecordBatch]:  # fmt: skip
+    """Batches with the named columns and all keys. own: whether links to the table itself are held too."""
+    table, points = database.tables[name], database.points(name)
+    route, key = database.route(name), database.keys.get(name)
+    kinds = [p.by for p in points.values() if isinstance(p, Reference)]
+    wanted = list(dict.fromkeys([*names, *database.key_columns[name], *kinds]))
+    seen: set[object] = set()
+    for batch in table.batches(wanted):
+        stays = np.ones(batch.num_rows, np.bool_)
+        if key is not None:
+            stays = _first(key_ids(table.schema[key], batch.column(key)), seen)
+            counts.repeated += int((~stays).sum())
+        for column, way in points.items():
+            if isinstance(way, Link) and way.parent == name and not own:
+                continue
+            ids = key_ids(table.schema[column], batch.column(column))
+            there = _found(ids, way, batch, database, keys)
+            if route is not None and route[0] == column and isinstance(way, Link):
+                counts.nobody += int((stays & ~there).sum())
+                stays &= there
+            else:
+                lost = ~there & _valid(ids)
+                counts.emptied[column] = counts.emptied.get(column, 0) + int((lost & stays).sum())
+                batch = _emptied(batch, column, lost)
+        yield batch.filter(pa.array(stays))
+
+
+def _own(database: Database, name: str, keys: dict[str, pa.Array]) -> dict[str, int]:
+    """Ids of links from a table to itself that point to no row of it that stays."""
+    own = [p for p in database.points(name).values() if isinstance(p, Link) and p.parent == name]
+    found = dict.fromkeys((p.column for p in own), 0)
+    for batch in _mended(database, name, [], keys, _Counts()) if own else ():
+        for link in own:
+            ids = key_ids(database.tables[name].schema[link.column], batch.column(link.column)).drop_null()
+            found[link.column] += int((looked_up(ids, keys[name]) < 0).sum())
+    return found
+
+
+def _found(
+    ids: pa.Array, way: Link | Reference, batch: pa.RecordBatch, database: Database, keys: dict[str, pa.Array]
+) -> Flags:
+    if isinstance(way, Link):
+        return np.asarray(looked_up(ids, keys[way.parent]) >= 0)
+    there = np.zeros(len(ids), np.bool_)
+    for parent, meant in way.parts(batch.column(way.by)):
+        # Tables may refer to each other in a circle: what is not mended yet is looked up as it is.
+        known = keys.get(parent)
+        if known is None:
+            column = database.keys[parent]
+            read = [key_ids(database.tables[parent].schema[column], b.column(0))
+                    for b in database.tables[parent].batches([column])]  # fmt: skip
+            known = pa.concat_arrays(read) if read else pa.array([], pa.int64())
+        there |= _flags(meant) & (looked_up(ids, known) >= 0)
+    return there
+
+
+def _first(ids: pa.Array, seen: set[object]) -> Flags:
+    """Whether each key is there and comes for the first time."""
+    found = np.zeros(len(ids), np.bool_)
+    for at, value in enumerate(ids.to_pylist()):
+        if value is not None and value not in seen:
+            seen.add(value)
+            found[at] = True
+    return found
+
+
+def _emptied(batch: pa.RecordBatch, column: str, lost: Flags) -> pa.RecordBatch:
+    if not lost.any():
+        return batch
+    at = batch.schema.get_field_index(column)
+    array = pc.if_else(pa.array(lost), pa.scalar(None, batch.column(at).type), batch.column(at))
+    return batch.set_column(at, batch.schema.field(at), array)
+
+
+def _flags(mask: pa.Array) -> Flags:
+    return np.asarray(mask.to_numpy(zero_copy_only=False), np.bool_)
+
+
+def _valid(ids: pa.Array) -> Flags:
+    return _flags(ids.is_valid())

@@ -1,0 +1,302 @@
+"""Is it an OMOP CDM, of which version, and what of it is read: tables, columns, links and references."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.counts import type_name
+from sfumato.database import Database, Link, Reference
+from sfumato.errors import DataError, SchemaError, SfumatoWarning, listed
+from sfumato.io.omop.fields import VERSIONS, CdmField, fields_of
+from sfumato.io.omop.roles import NOTES, PLACES, PUBLIC, RELATIONS, column_of, left_out
+from sfumato.schema import Schema
+from sfumato.table import Table
+
+FORM = "omop"
+_SAY_CDM = ("person_id", "gender_concept_id")
+_OF_VERSION_6 = {"location_history", "survey_conduct"}
+_REQUIRED_TABLES = ("observation_period",)
+# Ids that point to any table, and the column that says to which.
+_EVENTS = {
+    "measurement": ("measurement_event_id", "meas_event_field_concept_id"),
+    "observation": ("observation_event_id", "obs_event_field_concept_id"),
+    "note": ("note_event_id", "note_event_field_concept_id"),
+    "episode_event": ("event_id", "episode_event_field_concept_id"),
+    "cost": ("cost_event_id", "cost_domain_id"),
+}
+# Concepts of fields that are used most; all others are looked up in `concept`, where it is there.
+_FIELD_CONCEPTS = {
+    "1147127": "condition_occurrence", "1147082": "procedure_occurrence", "1147094": "drug_exposure",
+}  # fmt: skip
+_DOMAINS = {
+    "Drug": "drug_exposure", "Condition": "condition_occurrence", "Procedure": "procedure_occurrence",
+    "Visit": "visit_occurrence", "Visit Detail": "visit_detail", "Measurement": "measurement",
+    "Observation": "observation", "Device": "device_exposure", "Specimen": "specimen",
+}  # fmt: skip
+_FAMILIES = {
+    "integer": ("integer", "real", "decimal"), "real": ("real", "integer", "decimal"),
+    "date": ("date", "datetime", "instant"), "datetime": ("datetime", "instant", "date"), "text": ("text",),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Cdm:
+    """A recognized CDM: what its tables and columns are called here, and what is left out of it.
+
+    tables: by name of the standard, the name in the data. columns: by name of the standard, by field, the
+    column. omitted: why, and what. unknown: tables and columns that the standard does not have.
+    """
+
+    version: str
+    tables: Mapping[str, str]
+    columns: Mapping[str, Mapping[str, str]]
+    omitted: Mapping[str, tuple[str, ...]]
+    unknown: tuple[str, ...]
+    missing: tuple[str, ...]
+
+    def schema(self, table: str, stored: pa.Schema, typed: bool, is_empty: Callable[[str], bool]) -> Schema:
+        """What the columns of a table mean. typed: whether the data have types of their own.
+
+        is_empty: whether a column holds nothing: tools that guess call that text, and it is left out.
+        """
+        fields = fields_of(self.version)[table]
+        found, faults = [], []
+        for name, called in self.columns[table].items():
+            have = type_name(stored.field(called).type) if typed else fields[name].type
+            if have not in _FAMILIES[fields[name].type] and table not in PUBLIC:
+                if is_empty(called) and not fields[name].key:
+                    continue
+                faults.append(f"'{called}' is {have}, not {fields[name].type}")
+                continue
+            found.append(column_of(fields[name], called, have))
+        if faults:
+            raise SchemaError(
+                f"{self.tables[table]}: {len(faults)} columns are of another type than a CDM's: "
+                f"{listed(faults)}.",
+                hint="convert them; database.toml declares what is no CDM",
+            )
+        return Schema(tuple(found))
+
+    def over(self, schemas: Mapping[str, Schema]) -> Cdm:
+        """The same with the columns that are read, by tables of the standard; empty ones are gone."""
+        kept = {
+            t: {n: c for n, c in columns.items() if c in schemas[t].names}
+            for t, columns in self.columns.items()
+        }
+        gone = tuple(
+            f"{self.tables[t]}.{c}"
+            for t, cs in self.columns.items()
+            for n, c in cs.items()
+            if n not in kept[t]
+        )
+        more = {"since they are empty and of another type": gone} if gone else {}
+        return replace(self, columns=kept, omitted={**self.omitted, **more})
+
+    def links(self) -> tuple[Link, ...]:
+        """Which rows belong to which, only between tables that are there; nearer parents first."""
+        found = [(t, f) for t, f in self._fields() if t not in PUBLIC and f.points_to in self.tables]
+        found.sort(key=lambda pair: pair[1].points_to == "person")
+        return tuple(
+            Link(self.tables[t], self.columns[t][f.name], self.tables[f.points_to], key, "the CDM says so")
+            for t, f in found
+            if (key := self.key(f.points_to))
+        )
+
+    def key(self, table: str) -> str:
+        """The column that is the key of a table; empty if it has none."""
+        fields = fields_of(self.version)[table]
+        named = [n for n, f in fields.items() if f.key] or [n for n in fields if n == f"{table}_id"]
+        return self.columns[table].get(named[0], "") if named else ""
+
+    def references(self, read: Mapping[str, Table]) -> Iterator[Reference]:
+        """Ids whose table another column names: by the rules above, and by the names of concepts."""
+        for table, (column, by) in _EVENTS.items():
+            here = self.columns.get(table, {})
+            if column not in here or by not in here:
+                continue
+            child = self.tables[table]
+            known = dict(_DOMAINS) if table == "cost" else dict(_FIELD_CONCEPTS)
+            further = _values(read[child], here[by]) - set(known) if table != "cost" else set()
+            if further and "concept" in self.tables:
+                known |= self._named(read[self.tables["concept"]], further)
+            there = {v: self.tables[t] for v, t in known.items() if t in self.tables and self.key(t)}
+            yield Reference(child, here[column], here[by], there)
+
+    def _named(self, concepts: Table, values: set[str]) -> dict[str, str]:
+        """The tables of concepts that are called `table.field`, its key."""
+        here = self.columns["concept"]
+        known, found = fields_of(self.version), {}
+        wanted = pa.array(sorted(values), pa.string())
+        for batch in concepts.batches([here["concept_id"], here["concept_name"]]):
+            rows = batch.filter(pc.is_in(batch.column(0).cast(pa.string()), value_set=wanted))
+            for value, name in zip(rows.column(0).to_pylist(), rows.column(1).to_pylist(), strict=True):
+                table, _, field = str(name).casefold().partition(".")
+                if field in known.get(table, {}) and known[table][field].key and table not in PUBLIC:
+                    found[str(value)] = table
+        return found
+
+    def _fields(self) -> Iterator[tuple[str, CdmField]]:
+        every = fields_of(self.version)
+        return ((t, every[t][n]) for t, columns in self.columns.items() for n in columns)
+
+    def concept_columns(self) -> dict[str, list[str]]:
+        """By table of persons, the columns that hold concepts."""
+        found: dict[str, list[str]] = {}
+        for table, field in self._fields():
+            if table not in PUBLIC and field.is_concept:
+                found.setdefault(table, []).append(self.columns[table][field.name])
+        return found
+
+    def words(self) -> Iterator[str]:
+        """What is different from the standard, and what is left out; a line each."""
+        if self.missing:
+            yield f"it lacks what the standard requires: {listed(self.missing, 12)}"
+        if self.unknown:
+            yield f"left out, as the standard does not have it: {listed(self.unknown, 12)}"
+        for why, names in self.omitted.items():
+            yield f"left out, {why}: {listed(names, 6)}"
+
+
+def _values(table: Table, column: str) -> set[str]:
+    """The values of a column as text."""
+    found: set[str] = set()
+    for batch in table.batches([column]):
+        found.update(pc.unique(batch.column(0).cast(pa.string())).drop_null().to_pylist())
+    return found
+
+
+# -- recognizing -----------------------------------------------------------------------------------
+
+
+def recognized(layouts: Mapping[str, Sequence[str]], keep_text: bool = False) -> Cdm | None:
+    """The CDM that tables with these columns are; None if they are none. Capitals do not matter."""
+    names = {name.casefold(): name for name in layouts}
+    heads = {n: {c.casefold().strip('"'): c for c in layouts[called]} for n, called in names.items()}
+    if not set(_SAY_CDM) <= set(heads.get("person", ())) or not any(
+        "person_id" in columns for n, columns in heads.items() if n != "person" and n in fields_of("5.4")
+    ):
+        return None
+    if "year_of_birth" not in heads["person"] or _OF_VERSION_6 & set(heads):
+        raise _of_another("6.0")
+    version = min(VERSIONS, key=lambda v: len(list(_unknown(heads, v))))
+    return as_version(layouts, version, keep_text)
+
+
+def as_version(layouts: Mapping[str, Sequence[str]], version: str, keep_text: bool) -> Cdm:
+    """The tables read as those of a version."""
+    names = {name.casefold(): name for name in layouts}
+    heads = {n: {c.casefold().strip('"'): c for c in layouts[called]} for n, called in names.items()}
+    every = fields_of(version)
+    omitted: dict[str, list[str]] = {}
+    columns: dict[str, dict[str, str]] = {}
+    for table in [t for t in every if t in heads]:
+        if table == RELATIONS:
+            omitted.setdefault("since it ties records of any persons together", []).append(names[table])
+        elif table in NOTES and not keep_text:
+            omitted.setdefault("since notes name people (keep_text=True reads them)", []).append(names[table])
+        else:
+            columns[table] = {}
+            for field, described in every[table].items():
+                if field not in heads[table]:
+                    continue
+                if why := left_out(described, keep_text):
+                    omitted.setdefault(why, []).append(f"{names[table]}.{heads[table][field]}")
+                else:
+                    columns[table][field] = heads[table][field]
+    columns = {t: c for t, c in columns.items() if c}
+    missing = [t for t in _REQUIRED_TABLES if t not in heads]
+    missing += [
+        f"{names[t]}.{n}"
+        for t in columns
+        for n, f in every[t].items()
+        if f.required and n not in heads[t] and not left_out(f, keep_text)
+    ]
+    unknown = [f"{names[t]}.{c}" if c else names[t] for t, c in _unknown(heads, version)]
+    return Cdm(
+        version,
+        {t: names[t] for t in columns},
+        columns,
+        {why: tuple(those) for why, those in omitted.items()},
+        tuple(unknown),
+        tuple(missing),
+    )
+
+
+def _unknown(heads: Mapping[str, Mapping[str, str]], version: str) -> Iterator[tuple[str, str]]:
+    """Tables, and columns of known tables, that a version does not have."""
+    every = fields_of(version)
+    for table, columns in heads.items():
+        if table not in every:
+            yield table, ""
+        else:
+            yield from ((table, called) for name, called in columns.items() if name not in every[table])
+
+
+def _of_another(version: str) -> SchemaError:
+    return SchemaError(
+        f"this is an OMOP CDM of version {version}; {' and '.join(VERSIONS)} are known.",
+        hint="convert it, or declare its tables and links in database.toml",
+    )
+
+
+# -- the database ----------------------------------------------------------------------------------
+
+
+def said_version(source: Table, column: str) -> str:
+    """The version that `cdm_source` states, such as 5.4; empty if it has none, refused if it is another."""
+    for batch in source.batches([column]):
+        for text in batch.column(0).to_pylist():
+            found = re.search(r"(\d{1,2})\.(\d{1,2})", str(text or ""))
+            if found and found[0] not in VERSIONS:
+                raise _of_another(found[0])
+            if found:
+                return found[0]
+    return ""
+
+
+def cdm_database(cdm: Cdm, read: Mapping[str, Table]) -> Database:
+    """Tables as they were read, with the links and references of the standard."""
+    called = cdm.tables
+    empty = [n for n in ("person",) if not read[called[n]].rows()]
+    if empty:
+        raise DataError("the table of persons has no rows.", hint="give a CDM with persons")
+    keys = {called[t]: key for t in called if (key := cdm.key(t))}
+    apart = frozenset(called[t] for t in called if t in PUBLIC or t in PLACES)
+    found = tuple(cdm.references(read))
+    return Database(read, cdm.links(), keys, apart, found, f"{FORM} {cdm.version}")
+
+
+def concept_differences(cdm: Cdm, database: Database) -> list[str]:
+    """Concept ids that the vocabulary does not have, counted by column. 0 stands for none."""
+    if "concept" not in cdm.tables:
+        return ["there is no vocabulary ('concept'): what the concept ids mean is not checked"]
+    known = _known_concepts(database.tables[cdm.tables["concept"]], cdm.columns["concept"]["concept_id"])
+    faults = []
+    for table, columns in cdm.concept_columns().items():
+        rows = dict.fromkeys(columns, 0)
+        for batch in database.tables[cdm.tables[table]].batches(columns):
+            for name, ids in zip(columns, batch.columns, strict=True):
+                there = pc.or_kleene(pc.is_in(ids.cast(pa.int64()), value_set=known), pc.equal(ids, 0))
+                rows[name] += int(pc.sum(pc.invert(pc.or_kleene(there, ids.is_null()))).as_py() or 0)
+        faults += [f"{cdm.tables[table]}.{n} ({many:,} rows)" for n, many in rows.items() if many]
+    return [f"concept ids that 'concept' does not have: {listed(faults, 12)}"] if faults else []
+
+
+def _known_concepts(concepts: Table, column: str) -> pa.Array:
+    parts = [batch.column(0).cast(pa.int64()) for batch in concepts.batches([column])]
+    return pa.concat_arrays(parts) if parts else pa.array([], pa.int64())
+
+
+def warn(cdm: Cdm, further: Sequence[str] = ()) -> None:
+    """Say what is different and what is left out, notes in a warning of their own."""
+    lines = [*cdm.words(), *further]
+    loud = [line for line in lines if "notes name people" in line]
+    for group in (loud, [line for line in lines if line not in loud]):
+        if group:
+            warnings.warn(f"OMOP CDM {cdm.version}: {'; '.join(group)}.", SfumatoWarning, stacklevel=4)
