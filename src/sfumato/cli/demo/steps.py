@@ -11,7 +11,7 @@ from rich.text import Text
 
 from sfumato.cli.demo.analysts import keep_shape, new_market
 from sfumato.cli.demo.builders import score
-from sfumato.cli.demo.publishers import disguise, draw_map, link_tables, one_command
+from sfumato.cli.demo.publishers import disguise, draw_map, invent_people, link_tables, one_command
 from sfumato.cli.demo.service import serve
 from sfumato.cli.demo.stage import DemoStep, Stage
 from sfumato.cli.exit_codes import NOT_TRUSTED
@@ -319,6 +319,11 @@ STEPS = (
         "Link tables",
         "What identifies people is their sequence, and it runs through all tables.",
         link_tables,
+    ),
+    DemoStep(
+        "Invent people",
+        "Patients with their stays and diagnoses, in an order that makes sense, and none of them lived.",
+        invent_people,
     ),
     DemoStep(
         "Reconstruct",
