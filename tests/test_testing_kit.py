@@ -37,7 +37,7 @@ def test_our_own_methods_pass(check: testing.MethodCheck) -> None:
 
 
 def test_all_that_release_are_tried_in_all_ways() -> None:
-    releasing = [name for name, (does, _) in OURS.items() if does is not Does.FIT]
+    releasing = [name for name, (does, _) in OURS.items() if does not in (Does.FIT, Does.PEOPLE)]
     tried = [str(check) for check in CHECKS]
     assert len(releasing) > 20 and all(f"{name}, public part" in tried for name in releasing)
 

@@ -134,6 +134,8 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.synthesis.lugs.method import LUGS as LUGS
     from sfumato.synthesis.lugs.parallel import PLUGS as PLUGS
     from sfumato.synthesis.pegs import PeGS as PeGS
+    from sfumato.synthesis.people import LinkedModel as LinkedModel
+    from sfumato.synthesis.people import LinkedSynthesizer as LinkedSynthesizer
     from sfumato.synthesis.private import PrivateModel as PrivateModel
     from sfumato.synthesis.private import PrivateSynthesizer as PrivateSynthesizer
     from sfumato.synthesis.synthesize import synthesize as synthesize
@@ -239,6 +241,8 @@ _HOME = {
     "Plan": "plan",
     "PlanError": "errors",
     "Precision": "anonymization.information",
+    "LinkedModel": "synthesis.people",
+    "LinkedSynthesizer": "synthesis.people",
     "PrivateModel": "synthesis.private",
     "Pseudonymize": "pseudonyms.method",
     "PrivateLogistic": "prediction.logistic",

@@ -91,12 +91,12 @@ def check_method(
 def checks(
     method: object, table: Table | None = None, *, hierarchies: Mapping[str, Any] | None = None, **asked: Any
 ) -> list[MethodCheck]:
-    """The same, one by one, for the parameters of a test; of methods that release nothing, the first two."""
+    """The same, one by one, for the parameters of a test; of methods that release no table, the first two."""
     declared = declaration_of(method)
     if isinstance(method, type):
         raise ParameterError("the kit tries a method, not its class.", hint=f"{method.__name__}()")
     trials: dict[str, Callable[[_Trial], Iterator[str]]] = {"declaration": _declared, "refusals": _refusals}
-    if declared.does is not Does.FIT:
+    if declared.does not in (Does.FIT, Does.PEOPLE):  # a model, and linked tables: this kit's table is one
         trials |= {"determinism": _determinism, "guarantee": _guarantee, "public part": _public}
     if table is None:
         table, hierarchies = example_table(), hierarchies or _example_hierarchies()

@@ -45,6 +45,7 @@ VALUES: dict[tuple[str, str], Any] = {
     ("pegs", "models_epsilon"): 0.5, ("pegs", "models"): {"cost": "normal"}, ("pegs", "cap"): True,
     ("plugs", "lugs"): {"log_l": 0.25, "hashes": 3}, ("optimal", "loss"): "entropy",
     ("partition", "loss"): {"measure": "column-information", "target": "dx"},
+    ("linked", "period"): ["2008-01-01", "2010-12-31"],
 }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from sfumato.errors import SfumatoError, printable
 
 if TYPE_CHECKING:
     from sfumato.database import Database
+    from sfumato.plan.step import Step
     from sfumato.release import DatabaseRelease
 
 
@@ -139,6 +141,29 @@ def run_plan(terminal: Terminal, plan: Path, out: Path, overwrite: bool) -> int:
         },
     )
     return 0 if found.passed else 1
+
+
+def synthesize_database(
+    terminal: Terminal, step: Step, data: str, out: Path, *, seed: int | None, overwrite: bool
+) -> int:
+    """Persons who never lived, with the rows of all linked tables, as a release."""
+    from sfumato.plan.production import synthesized_people
+    from sfumato.release import DatabaseRelease
+
+    DatabaseRelease.require_place(out, overwrite=overwrite)
+    release = synthesized_people(step, opened(data).check(), seed=seed)
+    release.save(out, overwrite=overwrite)
+    rows = {name: table.rows() for name, table in release.data.tables.items()}
+    terminal.result(
+        [
+            Text(f"Synthetic persons written to {out.name}.", "green"),
+            Padding(Text("\n".join(f"{n:,} rows  {name}" for name, n in rows.items())), (1, 0, 0, 2)),
+            Padding(Text(release.guarantee.text()), (1, 0, 1, 2)),
+            Text(f"Next: sfumato assess {printable(data)} {out.name} --control OTHER-PEOPLE"),
+        ],
+        {"written": str(out), "rows": rows, "guarantee": json.loads(release.guarantee.to_json())},
+    )
+    return 0
 
 
 def assess_databases(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.padding import Padding
@@ -11,6 +12,7 @@ from rich.text import Text
 
 from sfumato.cli.anonymization import Out, Seed
 from sfumato.cli.commands import Data, Overwrite, ReadOptions, SchemaFile
+from sfumato.cli.databases import is_database, synthesize_database
 from sfumato.cli.payment import (
     Against,
     LedgerOption,
@@ -23,6 +25,9 @@ from sfumato.cli.payment import (
 )
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from sfumato.release import Release
 
 
 def synthesize(
@@ -54,9 +59,14 @@ def synthesize(
     The schema must say which values each column may have, and where they come from (sfumato schema declare).
     Only lugs and the methods of imputation, which promise no differential privacy, take them from the data.
     With neither schema nor method a plan is proposed that draws rows by imputation: it promises nothing, and
-    makes a draft.
+    makes a draft. A folder of linked tables gives persons with all their records (--method linked).
     """
     from sfumato.cli.method_options import step_of
+    from sfumato.plan.production import PEOPLE
+
+    if schema is None and is_database(data):
+        step = step_of("synthesize", method or PEOPLE, settings or {})
+        return synthesize_database(terminal, step, data, out, seed=seed, overwrite=overwrite)
     from sfumato.plan.command import synthesized
     from sfumato.plan.production import produce
     from sfumato.plan.workplace import left_behind
@@ -83,6 +93,12 @@ def synthesize(
         release = produce(step, table, seed=seed)
         release.save(out, overwrite=overwrite)
     note_unaccounted(terminal, release.guarantee)
+    _show(terminal, release, out)
+    return 0
+
+
+def _show(terminal: Terminal, release: Release, out: Path) -> None:
+    """What was written, with its promise."""
     drawn = release.data.rows()
     plain = {
         "written": str(out),
@@ -101,4 +117,3 @@ def synthesize(
         ],
         plain,
     )
-    return 0

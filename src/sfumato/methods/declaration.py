@@ -18,6 +18,7 @@ The class then does what `does` says:
 | exchange   | release(table, criterion, hierarchies=, key=) -> Release         | sf.anonymize       |
 | synthesize | fit(table) -> an object with sample(rows, key=, seed=) -> Release | sf.synthesize      |
 | replace    | release(table, key=) -> Release                                  | the method itself  |
+| synthesize people | fit(database) -> an object with sample(persons) -> DatabaseRelease | that object |
 | fit        | fit(table, target, ledger=), as scikit-learn's estimators        | no release: a model |
 
 and, where it promises differential privacy, `spends(rows) -> Spending` without looking at any data.
@@ -44,6 +45,7 @@ class Does(StrEnum):
     GENERALIZE = "generalize"  # values become more general
     EXCHANGE = "exchange"  # values change places between rows that are alike
     SYNTHESIZE = "synthesize"  # rows are invented
+    PEOPLE = "synthesize people"  # persons are invented, with the rows of all linked tables
     REPLACE = "replace"  # what names people is replaced
     FIT = "fit"  # a score is learnt
 
@@ -62,6 +64,7 @@ COMMANDS = {
     Does.GENERALIZE: "anonymize",
     Does.EXCHANGE: "anonymize",
     Does.SYNTHESIZE: "synthesize",
+    Does.PEOPLE: "synthesize",
     Does.REPLACE: "pseudonymize",
     Does.FIT: "fit",
 }

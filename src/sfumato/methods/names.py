@@ -39,6 +39,7 @@ OURS: dict[str, tuple[Does, str]] = {
     "missing": (Does.SYNTHESIZE, "synthesis.imputation.missing_values:MissingValues"),
     "marginals": (Does.SYNTHESIZE, "synthesis.baselines:MarginalBootstrap"),
     "table": (Does.SYNTHESIZE, "synthesis.baselines:ContingencyTable"),
+    "linked": (Does.PEOPLE, "synthesis.people:LinkedSynthesizer"),
     "pseudonymize": (Does.REPLACE, "pseudonyms.method:Pseudonymize"),
     "logistic": (Does.FIT, "prediction.logistic:PrivateLogistic"),
     "additive": (Does.FIT, "prediction.additive:AdditiveScore"),

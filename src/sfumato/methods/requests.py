@@ -105,6 +105,22 @@ class RowsRequest:
 
 
 @dataclass(frozen=True)
+class PersonsRequest:
+    """How many persons are wanted."""
+
+    persons: Annotated[
+        int | None,
+        Parameter(
+            Number(
+                "How many persons, chosen without looking at the data; by default as many as there are.",
+                1, 1e9, whole=True,
+            ),
+            beginner=True,
+        ),
+    ] = None  # fmt: skip
+
+
+@dataclass(frozen=True)
 class TargetRequest:
     """What is predicted."""
 
@@ -120,6 +136,7 @@ REQUESTS: dict[Does, type] = {
     Does.GENERALIZE: GeneralizationRequest,
     Does.EXCHANGE: AnonymityRequest,
     Does.SYNTHESIZE: RowsRequest,
+    Does.PEOPLE: PersonsRequest,
     Does.REPLACE: EmptyRequest,
     Does.FIT: TargetRequest,
 }

@@ -16,6 +16,11 @@ columns = ["sex", "age_band"]
 [codes.hierarchies]
 "diagnoses.code" = "icd9"
 
+[synthesis]                        # instead of both: persons who never lived; settings of the method `linked`
+persons = 10_000
+[synthesis.max_children]
+stays = 12
+
 [assess]
 hold_back = 0.1                    # persons that attacks are compared with; or control = "other-hospital"
 known = 2                          # things of one kind that an intruder knows at most; all if it is not there
@@ -50,7 +55,9 @@ from sfumato.errors import PlanError
 from sfumato.io.addresses import from_folder
 from sfumato.io.databases import scan_database
 from sfumato.methods.shapes import as_day
+from sfumato.plan.production import PEOPLE, synthesized_people
 from sfumato.plan.spec import VERSION
+from sfumato.plan.step import Step, fields_of
 from sfumato.release import DatabaseRelease
 from sfumato.report.determination import Said
 from sfumato.seeds import Key
@@ -64,6 +71,7 @@ _KEYS: dict[str, dict[str, type | tuple[type, ...]]] = {
         "drop": list, "keep_text": bool, "key": str,
     },
     "codes": {"k": int, "m": int, "columns": list, "codes": list, "hierarchies": dict},
+    "synthesis": {"persons": object, "max_children": object, "period": object},
     "assess": {"control": str, "hold_back": (int, float), "known": int},
     "outputs": {"determination": str},
     "review": {"by": str, "on": object},
@@ -146,6 +154,8 @@ class DatabasePlan:
             asked = dict(self.document["codes"])
             criterion = KMAnonymity(asked.pop("k"), asked.pop("m", 2))
             made = anonymize_database(database, criterion, **asked)
+        elif "synthesis" in self.document:
+            made = synthesized_people(Step(PEOPLE, self.document["synthesis"]), database)
         else:
             asked = dict(self.document.get("pseudonyms", {}))
             if "key" in asked:
@@ -190,9 +200,27 @@ def _faults(document: Mapping[str, Any]) -> list[str]:
         faults.append("[database]: data is not given")
     if "codes" in document and "pseudonyms" in document:
         faults.append("[codes] brings its own pseudonyms: leave out [pseudonyms]")
+    if "synthesis" in document and {"codes", "pseudonyms"} & set(document):
+        faults.append("[synthesis] stands alone: leave out [codes] and [pseudonyms]")
     if "codes" in document and "k" not in document["codes"]:
         faults.append("[codes]: k is not given")
-    return faults + _asked_faults(document)
+    return faults + _synthesis_faults(document) + _asked_faults(document)
+
+
+def _synthesis_faults(document: Mapping[str, Any]) -> list[str]:
+    """What the method says of its settings."""
+    from sfumato.methods.names import find
+
+    asked = document.get("synthesis")
+    own = fields_of(find(PEOPLE))
+    if not isinstance(asked, dict):
+        return []
+    return [
+        f"[synthesis]: {'.'.join(map(str, at))} {words}"
+        for name, value in asked.items()
+        if name in own
+        for at, words in own[name].parameter.shape.faults(value, (name,))
+    ]
 
 
 def _asked_faults(document: Mapping[str, Any]) -> list[str]:

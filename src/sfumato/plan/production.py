@@ -23,7 +23,11 @@ from sfumato.table import Table
 if TYPE_CHECKING:
     from sfumato.anonymization.register import Register
     from sfumato.criteria import Criterion
+    from sfumato.database import Database
     from sfumato.privacy.ledger import Payer
+    from sfumato.release import DatabaseRelease
+
+PEOPLE = "linked"  # the method for linked tables
 
 
 def _as_it_is(population: Table) -> Table:
@@ -82,9 +86,27 @@ def produce(
         method = _with_text(step.build(around.folder), around)
         release: Release = method.release(table, key=own.derive("pseudonyms"))
         return release
+    if does is Does.PEOPLE:
+        raise ParameterError(
+            f"{step.method} draws persons with the rows of linked tables; this is one table.",
+            hint="a folder of tables (docs/linked-synthesis.md), or --method private",
+        )
     raise ParameterError(
         f"{step.method} learns a score, which is not a release of rows.", hint="sfumato fit, or its own fit()"
     )
+
+
+def synthesized_people(
+    step: Step, database: Database, *, folder: Path | str = ".", seed: int | None = None
+) -> DatabaseRelease:
+    """Persons who never lived, with the rows of all linked tables."""
+    if step.declaration.does is not Does.PEOPLE:
+        raise ParameterError(
+            f"{step.method} makes rows of one table; these are linked ones.", hint=f"--method {PEOPLE}"
+        )
+    persons = step.request(folder).persons
+    release: DatabaseRelease = step.build(folder).fit(database).sample(persons, seed=seed)
+    return release
 
 
 def require_asked(step: Step) -> None:

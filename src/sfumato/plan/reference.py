@@ -31,6 +31,7 @@ _TITLES = {
     Does.GENERALIZE: ("Make more general", "sf.anonymize"),
     Does.EXCHANGE: ("Exchange between rows that are alike", "sf.anonymize"),
     Does.SYNTHESIZE: ("Synthesize", "sf.synthesize"),
+    Does.PEOPLE: ("Synthesize people with linked records", "sample"),
     Does.REPLACE: ("Replace what names people", "sf.pseudonymize"),
     Does.FIT: ("Learn a score or a tree", "fit"),
 }

@@ -11,7 +11,14 @@ from rich.text import Text
 
 from sfumato.cli.demo.analysts import keep_shape, new_market
 from sfumato.cli.demo.builders import score
-from sfumato.cli.demo.publishers import disguise, draw_map, link_tables, one_command, research_network
+from sfumato.cli.demo.publishers import (
+    disguise,
+    draw_map,
+    invent_people,
+    link_tables,
+    one_command,
+    research_network,
+)
 from sfumato.cli.demo.service import serve
 from sfumato.cli.demo.stage import DemoStep, Stage
 from sfumato.cli.exit_codes import NOT_TRUSTED
@@ -324,6 +331,11 @@ STEPS = (
         "Take an OMOP CDM",
         "What research networks keep is a standard: nothing is guessed, and it leaves as it came.",
         research_network,
+    ),
+    DemoStep(
+        "Invent people",
+        "Patients with their stays and diagnoses, in an order that makes sense, and none of them lived.",
+        invent_people,
     ),
     DemoStep(
         "Reconstruct",

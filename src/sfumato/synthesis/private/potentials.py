@@ -7,7 +7,7 @@ noisy tables with public randomness: whoever has the tables gets the same potent
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -35,7 +35,8 @@ class TargetTables:
     """What the model should show: the tables, all for `rows` rows.
 
     own: one per column; pairs: the edges, tables: one per edge; sigma: (edges,) the noise of a table's cell.
-    zeros: combinations that cannot be.
+    zeros: combinations that cannot be. free: only the first so many columns are drawn, given all others;
+    None where all are. alone: columns that are drawn by themselves, whatever ties them.
     """
 
     sizes: tuple[int, ...]
@@ -45,6 +46,8 @@ class TargetTables:
     tables: tuple[Floats, ...]
     sigma: Floats
     zeros: tuple[Zero, ...] = ()
+    free: int | None = None
+    alone: tuple[int, ...] = ()
 
     @cached_property
     def own_flat(self) -> Floats:
@@ -68,17 +71,27 @@ class TargetTables:
 
     @cached_property
     def blocks(self) -> list[tuple[int, ...]]:
-        """The columns that are drawn together."""
+        """The columns that are drawn together; those that are given have blocks of their own, last."""
         ties = {}
+        free = len(self.sizes) if self.free is None else self.free
         for (a, b), table in zip(self.pairs, self.tables, strict=True):
+            if max(a, b) >= free or {a, b} & {*self.alone}:
+                continue
             alone = independent(self.own[a], self.own[b], self.rows)
             ties[a, b] = float(np.abs(table - alone).sum() / self.rows)
         return blocks_of(ties, self.sizes)
 
     @cached_property
+    def drawn(self) -> int:
+        """How many of the blocks are drawn: the first ones."""
+        free = len(self.sizes) if self.free is None else self.free
+        return sum(block[0] < free for block in self.blocks)
+
+    @cached_property
     def graph(self) -> GraphLayout:
         """The edges and blocks in flat arrays."""
-        return build(self.pairs, self.blocks, self.sizes, self.zeros)
+        whole = build(self.pairs, self.blocks, self.sizes, self.zeros)
+        return whole._replace(widths=whole.widths[: self.drawn])
 
     @cached_property
     def order(self) -> Ints:
@@ -124,7 +137,7 @@ class Potentials:
     @property
     def blocks(self) -> int:
         """How many words a sweep takes for each row."""
-        return len(self.wanted.blocks)
+        return self.wanted.drawn
 
     def start(self, key: Key, first_row: int, rows: int) -> Codes:
         """Particles taken at random: row r's depends on the key and r alone."""
@@ -156,10 +169,22 @@ def weights(wanted: TargetTables, own: Floats, edges: Floats) -> PotentialWeight
     return PotentialWeights(np.exp(own - own.max()), np.exp(edges[wanted.order]), np.concatenate(inner))
 
 
-def learn(wanted: TargetTables, sweeps: int = SWEEPS) -> Potentials:
-    """theta_ij += eta / degree * log((T + lambda) / (mu + lambda)) after each sweep, the last averaged."""
+def learn(
+    wanted: TargetTables,
+    sweeps: int = SWEEPS,
+    *,
+    given: Codes | None = None,
+    refresh: Callable[[Codes], None] | None = None,
+) -> Potentials:
+    """theta_ij += eta / degree * log((T + lambda) / (mu + lambda)) after each sweep, the last averaged.
+
+    given: (columns, particles) rows whose columns beyond `wanted.free` stay as they are; refresh: is called
+    with the rows after every sweep, where some of what is given follows from what was drawn.
+    """
     key = Key.from_seed(0).derive("private synthesis", "learning")  # public: the tables carry the privacy
-    particles = first_rows(wanted, key, int(np.clip(round(wanted.rows), _LEAST, _MOST)))
+    particles = given
+    if particles is None:
+        particles = first_rows(wanted, key, int(np.clip(round(wanted.rows), _LEAST, _MOST)))
     scale = wanted.rows / particles.shape[1]
     damping = np.maximum(0.5, wanted.cell_sigma)
     degree = np.zeros(len(wanted.sizes))
@@ -168,13 +193,19 @@ def learn(wanted: TargetTables, sweeps: int = SWEEPS) -> Potentials:
     pace = np.repeat([max(degree[a], degree[b]) for a, b in wanted.pairs], np.diff(wanted.starts))
     own = np.log(np.maximum(wanted.own_flat, 1e-3))
     own = own - own.max()
+    if wanted.free is not None:  # what nobody has is not drawn: a date that is never missing, say
+        own[wanted.own_flat <= 0] = -np.inf
     edges, averaged, kept = tree_start(wanted), np.zeros(len(wanted.flat)), 0
     for number in range(_WARM_UP):
         Potentials(wanted, own, edges, particles).sweep(particles, key.derive("warming up"), number)
+        if refresh is not None:
+            refresh(particles)
     trace = []
     for number in range(sweeps):
         report("learning potentials", number, sweeps)
         Potentials(wanted, own, edges, particles).sweep(particles, key, number)
+        if refresh is not None:
+            refresh(particles)
         shown = wanted.counts(particles) * scale
         trace.append(float(np.abs(shown - wanted.flat).sum() / wanted.rows / 2 / max(len(wanted.pairs), 1)))
         step = _FIRST_STEP + (_LAST_STEP - _FIRST_STEP) * number / max(sweeps - 1, 1)

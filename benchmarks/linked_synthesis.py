@@ -1,0 +1,134 @@
+"""Linked synthesis: patients, stays and diagnoses of DE-SynPUF and diabetes130, drawn from counts.
+
+    python benchmarks/linked_synthesis.py [--persons 5000] [--only NAME] [--seed 0]
+
+Without privacy: fitted to some persons and held against as many others, beside what real persons differ from
+those others by. Processor seconds of fitting and drawing, compiled loops loaded before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+import sfumato as sf
+from sfumato.assessment.database_measures import utilities
+
+DATA = Path(os.environ.get("SFUMATO_DATA", "data"))
+_CONDITIONS = ["SP_ALZHDMTA", "SP_CHF", "SP_CHRNKIDN", "SP_COPD", "SP_DEPRESSN", "SP_DIABETES", "SP_ISCHMCHT"]
+
+
+def desynpuf() -> tuple[dict[str, pd.DataFrame], list[str]]:
+    """Patients of 2008 with their conditions, stays of three years with DRG and payment, diagnoses."""
+    people = pd.read_parquet(DATA / "desynpuf/desynpuf_beneficiary2008_s1.parquet")
+    claims = pd.read_parquet(DATA / "desynpuf/desynpuf_inpatient_claims_2008_2010_s1.parquet")
+    born = pd.to_datetime(people.BENE_BIRTH_DT, format="%Y%m%d")
+    bands = [0, 64, 69, 74, 79, 84, 200]
+    age = pd.cut(2008 - born.dt.year, bands, labels=["<65", "65-69", "70-74", "75-79", "80-84", "85+"])
+    patients = pd.DataFrame({
+        "patient_id": people.DESYNPUF_ID, "birth_date": born.dt.date,
+        "death_date": pd.to_datetime(people.BENE_DEATH_DT, format="%Y%m%d", errors="coerce").dt.date,
+        "sex": people.BENE_SEX_IDENT_CD, "race": people.BENE_RACE_CD, "age_band": age.astype(str),
+        **{c: people[c] for c in _CONDITIONS},
+    })  # fmt: skip
+    claims = claims[(claims.SEGMENT == "1") & claims.DESYNPUF_ID.isin(set(patients.patient_id))]
+    claims = claims.drop_duplicates("CLM_ID")
+
+    def day(column: str) -> pd.Series:
+        return pd.to_datetime(claims[column], format="%Y%m%d", errors="coerce").dt.date
+
+    stays = pd.DataFrame({
+        "stay_id": claims.CLM_ID, "patient_id": claims.DESYNPUF_ID, "admitted": day("CLM_ADMSN_DT"),
+        "discharged": day("NCH_BENE_DSCHRG_DT"), "drg": claims.CLM_DRG_CD, "payment": claims.CLM_PMT_AMT,
+    })  # fmt: skip
+    codes = [f"ICD9_DGNS_CD_{i}" for i in range(1, 11)]
+    return {"patients": patients, "stays": stays, "diagnoses": _long(claims, "CLM_ID", "stay_id", codes)}, [
+        "drg"
+    ]
+
+
+def diabetes130() -> tuple[dict[str, pd.DataFrame], list[str]]:
+    """Patients, encounters without dates, up to three diagnoses of each."""
+    rows = pd.read_parquet(DATA / "diabetes130/diabetic_data.parquet")
+    patients = rows.groupby("patient_nbr", as_index=False).first()[["patient_nbr", "race", "gender", "age"]]
+    stays = rows[["encounter_id", "patient_nbr", "time_in_hospital", "admission_type_id", "readmitted"]]
+    codes = ["diag_1", "diag_2", "diag_3"]
+    long = _long(rows, "encounter_id", "encounter_id", codes)
+    return {"patients": patients, "stays": stays, "diagnoses": long}, []
+
+
+def _long(wide: pd.DataFrame, key: str, name: str, codes: list[str]) -> pd.DataFrame:
+    long = pd.concat([pd.DataFrame({name: wide[key], "code": wide[c]}) for c in codes])
+    return long[long.code.notna() & ~long.code.isin(["", "?"])].drop_duplicates()
+
+
+def halves(frames: dict[str, pd.DataFrame], persons: int, seed: int) -> list[sf.Database]:
+    """Two groups of persons that have nobody in common, each as a database."""
+    patients, stays, diagnoses = frames.values()
+    key, stay = patients.columns[0], stays.columns[0]
+    ids = np.random.default_rng(seed).permutation(patients[key].unique())
+    out = []
+    for part in (ids[:persons], ids[persons : 2 * persons]):
+        some = stays[stays[key].isin(set(part))]
+        tables = {
+            "patients": patients[patients[key].isin(set(part))], "stays": some,
+            "diagnoses": diagnoses[diagnoses[stay].isin(set(some[stay]))],
+        }  # fmt: skip
+        out.append(
+            sf.scan_database({n: pa.Table.from_pandas(t, preserve_index=False) for n, t in tables.items()})
+        )
+    return out
+
+
+def measured(original: sf.Database, released: sf.Database) -> dict[str, float]:
+    """Every linked measure."""
+    return {
+        s.name: s.value for s in utilities(original, released, ["diagnoses.code"], sf.Key.from_seed(0), [])
+    }
+
+
+def without_privacy(title: str, frames: dict[str, pd.DataFrame], persons: int, seed: int) -> None:
+    """Fitted to some, held against others."""
+    data, others = halves(frames, persons, seed)
+    start = time.process_time()
+    model = sf.LinkedSynthesizer().fit(data)
+    fitted = time.process_time()
+    release = model.sample(seed=seed)
+    rows = {n: t.rows() for n, t in release.data.tables.items()}
+    drawn = time.process_time()
+    faults = [str(d) for d in release.data.differences]
+    print(
+        f"{title}, {persons:,} persons: fitted {fitted - start:.1f} s, drawn {drawn - fitted:.1f} s; {rows}"
+    )
+    print(f"  differences: {faults or 'none'}")
+    real, made = measured(others, data), measured(others, release.data)
+    print(f"  {'':44s} {'real':>7s} {'drawn':>7s}  ratio")
+    for name, value in made.items():
+        print(f"  {name:44s} {real[name]:7.4f} {value:7.4f}  {value / max(real[name], 1e-9):5.2f}")
+
+
+def main() -> None:
+    """Both data sets."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--persons", type=int, default=5_000)
+    parser.add_argument("--only", choices=("DE-SynPUF", "diabetes130"))
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore", sf.SfumatoWarning)
+    small = sf.samples.hospital(100)
+    sf.LinkedSynthesizer().fit(small).sample(50).data["diagnoses"].rows()
+    for title, read in (("DE-SynPUF", desynpuf), ("diabetes130", diabetes130)):
+        if asked.only in (None, title):
+            frames, _ = read()
+            without_privacy(title, frames, asked.persons, asked.seed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+"""Rows given the rows above and before them: a field of pairwise potentials, learnt, drawn and calibrated.
+
+p(x | given) is proportional to exp(sum theta_j(x_j) + sum theta_ij(x_i, x_j)), over pairs of which one is
+drawn at least: the model of `private.potentials`, of which only the first columns are drawn. Rows of a parent
+are drawn one after the other; then all are moved until their tables are the wanted ones, as in
+`private.calibration`, the next row moving along with the one before it. Gaps are drawn by places that are
+spread evenly over the rows, so that they need no moving, which would move everything after them in time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sfumato.progress import report
+from sfumato.seeds import Key, uniform
+from sfumato.synthesis.people.axes import GAPS, LEFT, NO_DAY, Floats, Ints
+from sfumato.synthesis.people.layout import FieldLayout, Windows
+from sfumato.synthesis.private.calibration import ROUNDS
+from sfumato.synthesis.private.layout import Codes, Targets
+from sfumato.synthesis.private.potentials import Potentials, TargetTables, learn
+
+_SWEEPS = 5  # of a row, before the next one of its parent is drawn
+_SLACK, _DOUBT = 5.0, 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class GivenRows:
+    """What rows are drawn under: (columns above, rows), the place among the rows of a parent, and when."""
+
+    above: Codes
+    place: Ints
+    windows: Windows | None
+
+    @property
+    def rows(self) -> int:
+        """How many."""
+        return len(self.place)
+
+
+@dataclass(frozen=True, eq=False)
+class RowField:
+    """The field of one table, frozen."""
+
+    layout: FieldLayout
+    potentials: Potentials
+
+    @classmethod
+    def learnt(cls, layout: FieldLayout, wanted: TargetTables, given: GivenRows, key: Key) -> RowField:
+        """Potentials under which rows below these have the wanted tables."""
+        own = _independent(wanted, layout.free, given.rows, key)
+        start = layout.filled(own, given.above, given.place, None)
+        refresh = _refresher(layout, given, key) if layout.follows else None
+        if refresh is not None:
+            refresh(start)
+        if not given.rows:  # nobody has such rows, so none will be drawn
+            return cls(
+                layout, Potentials(wanted, np.zeros(sum(wanted.sizes)), np.zeros(len(wanted.flat)), start)
+            )
+        return cls(layout, learn(wanted, given=start, refresh=refresh))
+
+    def drawn(self, given: GivenRows, key: Key) -> tuple[Codes, Ints | None]:
+        """The own variables of rows, (variables, rows), and their days where they have some."""
+        layout, wanted = self.layout, self.potentials.wanted
+        rows = layout.filled(
+            _independent(wanted, layout.free, given.rows, key.derive("start")), given.above, given.place, None
+        )
+        days = None if given.windows is None else np.full(given.rows, NO_DAY)
+        known = None if given.windows is None else given.windows.base.copy()
+        for t in range(int(given.place.max(initial=-1)) + 1):
+            report("drawing rows", t, int(given.place.max()) + 1)
+            at = np.flatnonzero(given.place == t)
+            self._wave(rows, at, t, given, days, known, key.derive("wave", t))
+        if given.rows:
+            self._calibrate(rows, given, key.derive("calibrating"))
+        return np.ascontiguousarray(rows[: layout.free]), days
+
+    def _wave(
+        self, rows: Codes, at: Ints, t: int, given: GivenRows, days: Ints | None, known: Ints | None, key: Key
+    ) -> None:
+        """The t-th rows of all parents, given those before."""
+        layout = self.layout
+        steady, first = layout.variables.steady, layout.first_before
+        if t:
+            rows[first : first + steady, at] = rows[:steady, at - 1]
+        if days is not None and known is not None and given.windows is not None:
+            if t:
+                known[at] = np.where(days[at - 1] == NO_DAY, known[at - 1], days[at - 1])
+            left = given.windows.end[at] - known[at]
+            rows[-1, at] = LEFT.encode(left, np.ones(len(at), bool), given.place[at] == 0)
+        some = np.ascontiguousarray(rows[:, at])
+        for number in range(_SWEEPS):
+            self._sweep(some, key, number)
+        rows[: layout.free, at] = some[: layout.free]
+        if days is not None and known is not None and given.windows is not None:
+            u = uniform(key.derive("days").words(0, 0, len(at)))
+            gap = GAPS.draw(some[layout.free - 1].astype(np.int64), u, given.windows.end[at] - known[at])
+            days[at] = np.where(gap == NO_DAY, NO_DAY, known[at] + gap)
+
+    def _sweep(self, rows: Codes, key: Key, number: int) -> None:
+        from sfumato.synthesis.private import _kernels
+
+        blocks, n = self.potentials.blocks, rows.shape[1]
+        words = key.words(number, 0, n, blocks).reshape(n, blocks)
+        if self.layout.variables.timed:
+            words[:, blocks - 1] = _even_words(rows[-1], key.derive("even"), number)
+        _kernels.sweep(rows, words, self.potentials.graph, self.potentials.weights)
+
+    def _calibrate(self, rows: Codes, given: GivenRows, key: Key) -> None:
+        from sfumato.synthesis.people import _kernels
+        from sfumato.synthesis.private import _kernels as plain
+
+        wanted, layout, n = self.potentials.wanted, self.layout, given.rows
+        scale = n / wanted.rows
+        pairs, own = wanted.flat * scale, wanted.own_flat * scale
+        doubt = _DOUBT * (wanted.cell_sigma * scale) ** 2
+        targets = Targets(pairs, 1 / (pairs + _SLACK + doubt), own, 1 / (own + _SLACK))
+        graph = self.potentials.graph
+        blocks = self.potentials.blocks - layout.variables.timed
+        graph = graph._replace(widths=graph.widths[:blocks])
+        counts, levels = wanted.counts(rows), np.empty(len(own), np.int64)
+        plain.count_levels(rows, graph.own, levels)
+        follows = np.append(given.place > 0, False)
+        for number in range(ROUNDS if blocks else 0):
+            report("moving rows", number, ROUNDS)
+            words = key.words(number, 0, n, 2 * blocks).reshape(n, 2 * blocks)
+            _kernels.calibrate_chain(
+                rows, words, follows, layout.first_before, graph, self.potentials.weights, targets, counts,
+                levels, 2.0**number,
+            )  # fmt: skip
+
+
+def _independent(wanted: TargetTables, free: int, rows: int, key: Key) -> Codes:
+    """Own variables that know nothing of each other: where sweeps begin."""
+    out = np.empty((free, rows), np.uint16)
+    for j in range(free):
+        ladder = np.cumsum(wanted.own[j]) / max(wanted.own[j].sum(), 1e-300)
+        u = uniform(key.derive("own", j).words(0, 0, rows))
+        out[j] = np.minimum(np.searchsorted(ladder, u, side="right"), len(ladder) - 1)
+    return out
+
+
+def _even_words(left: Codes, key: Key, number: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    """Words spread evenly over rows with equally much time left, in a random order."""
+    n = len(left)
+    order = np.lexsort((key.words(2 * number, 0, n), left))
+    start = uniform(key.words(2 * number + 1, 0, 1))[0]
+    out = np.empty(n, np.uint64)
+    out[order] = _spread(np.arange(n), start)
+    return out
+
+
+def _spread(number: Ints, start: float) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    """Places in [0, 1) such that any run of neighbours is spread evenly: multiples of the golden section."""
+    golden = (5**0.5 - 1) / 2
+    place: Floats = np.modf(number * golden + start)[0]
+    return (place * 2.0**53).astype(np.uint64) << np.uint64(11)
+
+
+def _refresher(layout: FieldLayout, given: GivenRows, key: Key) -> Callable[[Codes], None]:
+    """What follows from drawn rows: the row before, and the time left after it."""
+    number = [0]
+
+    def refresh(rows: Codes) -> None:
+        layout.put_before(rows, given.place)
+        if given.windows is None:
+            return
+        number[0] += 1
+        u = uniform(key.derive("days", number[0]).words(0, 0, given.rows))
+        codes, known = rows[layout.free - 1].astype(np.int64), given.windows.base.copy()
+        days = np.full(given.rows, NO_DAY)
+        for t in range(int(given.place.max(initial=-1)) + 1):
+            at = np.flatnonzero(given.place == t)
+            if t:
+                known[at] = np.where(days[at - 1] == NO_DAY, known[at - 1], days[at - 1])
+            gap = GAPS.draw(codes[at], u[at], given.windows.end[at] - known[at])
+            days[at] = np.where(gap == NO_DAY, NO_DAY, known[at] + gap)
+        rows[-1] = LEFT.encode(given.windows.end - known, np.ones(given.rows, bool), given.place == 0)
+
+    return refresh
+
+
+def exact_tables(layout: FieldLayout, rows: Codes) -> TargetTables:
+    """The tables of rows themselves, without noise.  rows: (columns, rows)."""
+    sizes, n = layout.sizes, rows.shape[1]
+    own = tuple(np.bincount(r, minlength=s).astype(np.float64) for r, s in zip(rows, sizes, strict=True))
+    empty = TargetTables(
+        sizes, float(max(n, 1)), own, layout.pairs,
+        tuple(np.zeros((sizes[a], sizes[b])) for a, b in layout.pairs), np.zeros(len(layout.pairs)),
+        layout.zeros, layout.free, (layout.free - 1,) if layout.variables.timed else (),
+    )  # fmt: skip
+    flat, starts = empty.counts(rows).astype(np.float64), empty.starts
+    tables = tuple(
+        flat[starts[q] : starts[q + 1]].reshape(sizes[a], sizes[b]) for q, (a, b) in enumerate(layout.pairs)
+    )
+    return replace(empty, tables=tables)

@@ -1,0 +1,119 @@
+"""A fitted model of linked tables, and as many persons of it as are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.counts import canonical_type
+from sfumato.database import Database
+from sfumato.privacy import Guarantee
+from sfumato.release import DatabaseRelease, InternalRecord
+from sfumato.schema import Role, Schema
+from sfumato.schema.column import Column
+from sfumato.schema.search_record import as_released
+from sfumato.seeds import Key
+from sfumato.sources import BatchSource
+from sfumato.synthesis.checks import whole
+from sfumato.synthesis.imputation.promises import key_of
+from sfumato.synthesis.people.generation import Generator, released_columns
+from sfumato.table import Table
+
+_AT_ONCE, _STEP = 200_000, 65_536  # persons drawn together: up to so many all of them, beyond in steps
+_ABOUT = (
+    "Synthetic persons with their linked records, drawn from counts of person-level data. No person is one "
+    "of the data; what was learnt from persons is bounded by what is promised below, and by nothing else."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class LinkedModel:
+    """What `LinkedSynthesizer.fit` gives back: persons without end, each with all their records.
+
+    persons: how many the data have, as far as it may be known.
+
+    >>> model = sf.LinkedSynthesizer().fit(sf.samples.hospital(60))
+    >>> release = model.sample(25, seed=1)
+    >>> release.data["patients"].rows()
+    25
+    >>> release.data.check().order
+    ('patients', 'stays', 'diagnoses')
+    """
+
+    generator: Generator
+    guarantee: Guarantee
+    persons: int
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        tables = ", ".join(b.name for b in self.generator.structure.branches)
+        return f"LinkedModel({tables}; about {self.persons:,} persons)"
+
+    def sample(
+        self, persons: int | None = None, *, key: Key | None = None, seed: int | None = None
+    ) -> DatabaseRelease:
+        """So many persons with all their records; as many as the data have if no number is given.
+
+        Tables are drawn when they are read, the same for the same key. seed: for tests and teaching.
+        """
+        many = self.persons if persons is None else whole("persons", persons)
+        own = key_of(key, seed)
+        rows = _Batches(self.generator, many, own.derive("linked synthesis"))
+        structure = self.generator.structure
+        before = structure.database
+        tables = {n: before[n] for n in before.apart}
+        for branch in structure.branches:
+            columns = [self._released(branch.name, c) for c in released_columns(structure, branch)]
+            arrow = pa.schema([pa.field(c.name, canonical_type(c)) for c in columns])
+            tables[branch.name] = Table(BatchSource(arrow, rows.opened(branch.name)), Schema(tuple(columns)))
+        links = tuple(replace(link, reason="") for link in before.links)
+        return DatabaseRelease(
+            Database({n: tables[n] for n in before.tables}, links, before.keys, before.apart),
+            self.guarantee,
+            InternalRecord(key=own, seed=seed, plan={**self.plan, "persons": many}),
+            _ABOUT,
+        )
+
+    def _released(self, table: str, column: Column) -> Column:
+        keys = self.generator.structure.database.key_columns[table]
+        if column.name in keys:
+            role = Role.PERSON if column.role is Role.PERSON else Role.OTHER
+            words = f"{column.description} (synthetic)".strip()
+            return Column(column.name, column.kind, role, column.type, description=words)
+        return as_released(replace(column, missing_codes=(), reason=""))
+
+
+class _Batches:
+    """Persons in batches, each with all their rows; a single batch is kept once it is drawn."""
+
+    def __init__(self, generator: Generator, persons: int, key: Key) -> None:
+        self._generator, self._persons, self._key = generator, persons, key
+        self._kept: dict[str, pa.Table] | None = None
+
+    def opened(self, name: str) -> Any:
+        """The rows of a table, read anew each time."""
+
+        def open_(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+            for tables in self._drawn():
+                yield from tables[name].select(list(columns)).to_batches()
+
+        return open_
+
+    def _drawn(self) -> Iterator[dict[str, pa.Table]]:
+        names = [b.name for b in self._generator.structure.branches]
+        if self._kept is not None:
+            yield self._kept
+            return
+        step = self._persons if self._persons <= _AT_ONCE else _STEP
+        first = dict.fromkeys(names, 0)
+        for number, start in enumerate(range(0, self._persons, step)):
+            many = min(step, self._persons - start)
+            tables = self._generator.tables(many, self._key.derive("batch", number), first)
+            if many == self._persons:
+                self._kept = tables
+            yield tables
+            first = {n: first[n] + tables[n].num_rows for n in names}

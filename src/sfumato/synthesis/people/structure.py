@@ -1,0 +1,173 @@
+"""Which tables are synthesized, where their rows hang, and which columns are drawn: known without a row.
+
+The tables of persons are a tree: one row per person at its root, every other row below one row of its parent.
+A table below which nothing hangs, and whose rows say one thing each (a code), holds sets: codes of a stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from sfumato.database import Database, Link
+from sfumato.errors import SchemaError, listed
+from sfumato.inference.names import words
+from sfumato.schema import Kind, Role
+from sfumato.schema.column import Column
+
+DATES = ("date", "datetime", "instant")
+_RANKS = {"position", "rank", "seq", "sequence", "order", "line", "number", "nr", "no", "num"}
+_BIRTH = {"birth", "dob", "born", "geburt", "geburtsdatum", "naissance", "nacimiento", "nascita", "birthdate"}
+_DEATH = {"death", "dod", "died", "deceased", "todesdatum", "deces", "defuncion", "decesso", "deathdate"}
+_NEVER = (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT)
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One table of persons.
+
+    link: how its rows hang on their parent; none for the persons themselves. copies: further columns that
+    hold the key of a row above, by column the table it is of. columns: what is drawn, in order; when: the
+    date that orders the rows of a parent, among them. rank: a column that numbers the rows of a parent.
+    code: of a table of sets, the column of codes. left_out: columns that are not synthesized.
+    """
+
+    name: str
+    link: Link | None
+    columns: tuple[Column, ...]
+    when: str | None = None
+    rank: str | None = None
+    code: str | None = None
+    copies: dict[str, str] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def parent(self) -> str | None:
+        """The table its rows hang on."""
+        return None if self.link is None else self.link.parent
+
+
+@dataclass(frozen=True, eq=False)
+class TableTree:
+    """The tree of tables, parents before their children.
+
+    birth, death: the columns of the persons before and after which no record of a person may lie.
+    """
+
+    database: Database
+    branches: tuple[Branch, ...]
+    birth: str | None = None
+    death: str | None = None
+
+    @classmethod
+    def of(cls, database: Database) -> TableTree:
+        """All that stands in the way is said at once."""
+        faults: list[str] = []
+        named = [n for n in database.order if database.route(n) is not None]
+        root = database.root
+        if database.keys.get(root) is None or database.keys.get(root) != database.person_column(root):
+            faults.append("no table has one row for each person, with the person as its key")
+        elif len(named) < 2:
+            faults.append("nothing hangs on the persons: one table is for sf.synthesize")
+        if faults:
+            raise SchemaError(f"{'; '.join(faults)}.", hint="see docs/linked-synthesis.md")
+        branches = [_branch(database, name, faults) for name in [root, *(n for n in named if n != root)]]
+        if faults:
+            raise SchemaError(f"{'; '.join(faults)}.", hint="see docs/linked-synthesis.md")
+        columns = branches[0].columns
+        return cls(database, tuple(branches), _named(columns, _BIRTH), _named(columns, _DEATH))
+
+    def __getitem__(self, name: str) -> Branch:
+        return next(b for b in self.branches if b.name == name)
+
+    @property
+    def root(self) -> Branch:
+        """The table of persons."""
+        return self.branches[0]
+
+    def children(self, name: str) -> tuple[str, ...]:
+        """The tables that hang on one."""
+        return tuple(b.name for b in self.branches if b.parent == name)
+
+    def above(self, name: str) -> tuple[str, ...]:
+        """The tables above one, its parent first."""
+        out: list[str] = []
+        at = self[name].parent
+        while at is not None:
+            out.append(at)
+            at = self[at].parent
+        return tuple(out)
+
+    @cached_property
+    def left_out(self) -> tuple[str, ...]:
+        """`table.column` of all that is not synthesized."""
+        return tuple(f"{b.name}.{c}" for b in self.branches for c in b.left_out)
+
+
+def _branch(database: Database, name: str, faults: list[str]) -> Branch:
+    keys, schema = database.key_columns[name], database[name].schema
+    to_persons = [k for k in database.parents(name) if database.route(k.parent) is not None]
+    link = _deepest(database, to_persons)
+    person = database.person_column(name)
+    if link is None and name != database.root and person is not None:
+        link = Link(name, person, database.root, database.keys[database.root])
+    copies: dict[str, str] = {}
+    if link is not None:
+        above = _ancestors(database, link)
+        for other in to_persons:
+            if other.column == link.column:
+                continue
+            if other.parent in above:
+                copies[other.column] = other.parent
+            else:
+                faults.append(
+                    f"{name}: hangs on '{link.parent}' and on '{other.parent}', neither above the other"
+                )
+        if person is not None and person != link.column and person not in copies:
+            copies[person] = database.root
+    aside = {k.column for k in database.parents(name) if k.parent in database.apart}
+    drawn, lost, rank = [], [], None
+    for column in schema:
+        if column.name in keys and column.name not in aside:
+            continue
+        if column.role in _NEVER or column.kind in (Kind.TEXT, Kind.CODES):
+            lost.append(column.name)
+        elif link is not None and rank is None and _is_rank(column):
+            rank = column.name
+        else:
+            drawn.append(column)
+    when = next((c.name for c in drawn if c.type in DATES), None) if link is not None else None
+    leaf = link is not None and not database.children(name)
+    single = len(drawn) == 1 and drawn[0].kind in (Kind.NOMINAL, Kind.ORDINAL)
+    code = drawn[0].name if leaf and single and drawn[0].name not in aside else None
+    return Branch(name, link, tuple(drawn), when, rank, code, copies, tuple(lost))
+
+
+def _is_rank(column: Column) -> bool:
+    return column.type == "integer" and column.edges is None and bool(set(words(column.name)) & _RANKS)
+
+
+def _ancestors(database: Database, link: Link | None) -> list[str]:
+    out: list[str] = []
+    while link is not None:
+        out.append(link.parent)
+        link = _deepest(
+            database, [k for k in database.parents(link.parent) if database.route(k.parent) is not None]
+        )
+    return out
+
+
+def _deepest(database: Database, links: list[Link]) -> Link | None:
+    """The parent furthest below the persons: a diagnosis that names stay and patient hangs on the stay."""
+    return max(links, key=lambda k: database.order.index(k.parent), default=None)
+
+
+def _named(columns: tuple[Column, ...], wanted: set[str]) -> str | None:
+    """The one column of dates whose name says what it is; none where it is not clear."""
+    found = [c.name for c in columns if c.type in DATES and set(words(c.name)) & wanted]
+    return found[0] if len(found) == 1 else None
+
+
+def unnamed(names: tuple[str, ...]) -> str:
+    """What is not synthesized, in words."""
+    return f"not synthesized (they name people, or hold text or several codes): {listed(list(names), 12)}"

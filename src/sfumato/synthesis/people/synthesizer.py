@@ -1,0 +1,163 @@
+"""LinkedSynthesizer: patients, their stays, the codes of each stay, drawn from counts.
+
+model = sf.LinkedSynthesizer().fit(database)
+model.sample().save("release")          # as many persons as the data have
+model.sample(1_000_000)                 # drawn when it is read
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Annotated
+
+import numpy as np
+
+from sfumato.database import Database
+from sfumato.errors import DataError, ParameterError, SfumatoWarning, listed, offered
+from sfumato.methods.declaration import NOTHING, Declaration, Does, Spending, declares
+from sfumato.methods.parameters import Parameter
+from sfumato.methods.shapes import ListOf, Number, TableOf, Text
+from sfumato.privacy import Guarantee, NoGuarantee
+from sfumato.seeds import Key
+from sfumato.synthesis.people.axes import NO_DAY
+from sfumato.synthesis.people.estimation import Estimation, ExactCounting
+from sfumato.synthesis.people.model import LinkedModel
+from sfumato.synthesis.people.records import Records, read
+from sfumato.synthesis.people.structure import TableTree, unnamed
+
+_MOST = 1_000  # children of one row that are drawn one after the other
+_EPOCH = date(1970, 1, 1)
+_DETAIL = (
+    "The counts that persons are drawn from were taken from the data without noise. Nothing bounds what they "
+    "tell about a person: how much that is must be measured."
+)
+_ONE_DATABASE = "linked tables are synthesized by [synthesis] in a plan with [database]"
+
+
+@declares(
+    Declaration(
+        "linked",
+        Does.PEOPLE,
+        "Persons with the rows of all linked tables, by counts: children given parent and predecessor.",
+        page="linked-synthesis.md",
+        own_rows=True,
+        claims=("NoGuarantee",),
+        closed={"plan": _ONE_DATABASE, "map": "the map tries methods on one table"},
+    )
+)
+@dataclass(frozen=True)
+class LinkedSynthesizer:
+    """Synthetic persons with all their records: how many, in which order, when, and with which codes.
+
+    Each table is learnt by counts of its rows with the rows above and before them. Keys never dangle, nobody
+    has records before birth or after death, and no further date of a row lies before its first.
+
+    >>> release = sf.LinkedSynthesizer(max_children={"stays": 8}).fit(sf.samples.hospital(60)).sample(30)
+    >>> release.data["patients"].rows()
+    30
+    >>> release.guarantee.claims[0].title
+    'no guarantee (counts without noise)'
+    """
+
+    max_children: Annotated[
+        Mapping[str, int],
+        Parameter(
+            TableOf(
+                Number("", 1, _MOST, whole=True),
+                "By table, the most rows of one parent that count, the first in time; by default 1,000.",
+            ),
+            beginner=True,
+        ),
+    ] = field(default_factory=dict)
+    period: Annotated[
+        tuple[str, str] | None,
+        Parameter(
+            ListOf(Text(), "First and last day of the study; by default the first and last in the data.", 2)
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        faults = []
+        bounds = self.max_children
+        if not isinstance(bounds, Mapping) or not all(_is_bound(b) for b in bounds.values()):
+            faults.append(f"max_children is a whole number from 1 to {_MOST:,} for each table it names")
+        else:
+            object.__setattr__(self, "max_children", dict(bounds))
+        if self.period is not None:
+            days = _days(self.period)
+            if days is None or days[0] > days[1]:
+                faults.append("period is two days, the first not after the last (2008-01-01)")
+            else:
+                object.__setattr__(self, "period", tuple(str(d) for d in self.period))
+        if faults:
+            raise ParameterError(f"{'; '.join(faults)}.", hint="see docs/linked-synthesis.md")
+
+    def spends(self, rows: int | None) -> Spending:
+        """Nothing: no differential privacy is claimed."""
+        return NOTHING
+
+    def fit(self, database: Database) -> LinkedModel:
+        """Count all tables once, and learn what has the counts."""
+        if not isinstance(database, Database):
+            raise ParameterError("linked tables are a database.", hint="sf.scan_database(folder)")
+        structure = TableTree.of(database)
+        asked = self._bounds(structure)
+        records, axes = read(structure, asked)
+        if not records[structure.root.name].rows:
+            raise DataError("the data have no persons.", hint="there is nothing to learn from")
+        bounds = {n: int(records[n].place.max(initial=0)) + 1 for n in asked}
+        period = _days(self.period) if self.period is not None else _found_period(records)
+        assert period is not None
+        work = Estimation(structure, records, axes, bounds, period, ExactCounting(), Key.from_seed(0))
+        generator, size = work.generator()
+        plan = {"method": "linked", "max_children": dict(self.max_children), "period": self.period}
+        notes = tuple(self._notes(structure, records))
+        for note in notes:
+            warnings.warn(note, SfumatoWarning, stacklevel=2)
+        return LinkedModel(generator, _nothing_promised(database), round(size), plan, notes)
+
+    def _bounds(self, structure: TableTree) -> dict[str, int]:
+        below = [b.name for b in structure.branches[1:]]
+        unknown = [n for n in self.max_children if n not in below]
+        if unknown:
+            raise ParameterError(
+                f"max_children names {listed([repr(n) for n in unknown])}, below which nothing hangs.",
+                hint=offered(unknown, below),
+            )
+        return {n: self.max_children.get(n, _MOST) for n in below}
+
+    def _notes(self, structure: TableTree, records: Mapping[str, Records]) -> list[str]:
+        notes = [unnamed(structure.left_out)] if structure.left_out else []
+        cut = [f"{n} ({r.cut:,})" for n, r in records.items() if r.cut]
+        if cut:
+            notes.append(f"rows beyond the most of one parent were left out: {listed(cut)}")
+        return notes
+
+
+def _is_bound(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST
+
+
+def _days(period: object) -> tuple[int, int] | None:
+    """Two days as numbers; None where they are not."""
+    if not isinstance(period, tuple | list) or len(period) != 2:
+        return None
+    try:
+        first, last = (d if isinstance(d, date) else date.fromisoformat(str(d)) for d in period)
+    except ValueError:
+        return None
+    return (first - _EPOCH).days, (last - _EPOCH).days
+
+
+def _found_period(records: Mapping[str, Records]) -> tuple[int, int]:
+    days = [r.days[r.days != NO_DAY] for r in records.values() if r.days is not None]
+    every = np.concatenate([np.empty(0, np.int64), *days])
+    return (int(every.min()), int(every.max())) if len(every) else (0, 0)
+
+
+def _nothing_promised(database: Database) -> Guarantee:
+    keys = [f"{n}.{c}" for n in database.tables if n not in database.apart for c in database.key_columns[n]]
+    return Guarantee.of(NoGuarantee("counts without noise", _DETAIL, columns=tuple(keys)))
