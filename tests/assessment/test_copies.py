@@ -118,7 +118,7 @@ def test_noise_on_every_number_hides_nobody(three) -> None:  # type: ignore[no-u
         ]  # type: ignore[call-overload]
     order = rng.permutation(ROWS)
     seen = found(original, rows_of(noisy, order), control)
-    assert seen.p < 1e-6 and "agrees with theirs" in seen.because
+    assert seen.p < 1e-6 and "is nearly theirs" in seen.because
     right = [p["row of the original"] == order[p["row of the release"]] for p in seen.people]
     assert right and np.mean(right) > 0.9
 

@@ -124,8 +124,8 @@ def _because(exact: EqualRows, near: _Near, ids: Sequence[Survivor], error: floa
         return _equal_sentence(share)
     columns = len(near.cells.columns)
     return (
-        f"{_part(near.tail.excess)} of the people in the original have a released row that agrees with "
-        f"theirs, or nearly, in at least {columns - few(columns)} of {columns} columns."
+        f"{_part(near.tail.excess)} of the people in the original have a released row that is nearly theirs: "
+        f"it clearly differs in at most {few(columns)} of {columns} columns."
     )
 
 

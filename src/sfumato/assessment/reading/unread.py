@@ -6,12 +6,15 @@ a constant, running numbers, and new names of records that all differ (a number 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.assessment.reading.matching import is_general, plain
+from sfumato.assessment.reading.leaves import Leaves
+from sfumato.assessment.reading.matching import plain
 from sfumato.assessment.reading.same_values import is_number, same_text
 from sfumato.schema import Kind, Role
 from sfumato.table import Table
@@ -19,6 +22,7 @@ from sfumato.table import Table
 _ENOUGH = 0.5  # of the cells that must be values of the original, or general
 _STRANGE = 0.05  # of the cells that may be names of nobody, beyond those for names that are gone; or far out
 _TOKEN = 8  # characters from which a text without a word in it is a name drawn anew
+_NOT_DRAWN = 1e-6  # the chance at which signs are too unlike in frequency to have been drawn
 _EXPECTED = 20  # rows of a value that is there by chance alone
 _GONE = 0.1  # of the people with values that are not in the release
 _APART = (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT)
@@ -57,7 +61,8 @@ def _is_read(people: Sequence[Table], released: Table, name: str, general: Mappi
         return max(_share_in_range(t, there) for t in parts) >= 1 - _STRANGE
     mine, *own = same_text([there, *parts])
     known, written = _counted(own, plain), _counted([mine])
-    read = sum(n for v, n in written.items() if plain(v) in known or v in general or is_general(v))
+    leaves = Leaves(list(_counted(own)))
+    read = sum(n for v, n in written.items() if plain(v) in known or v in general or leaves.general(v))
     if read >= _ENOUGH * len(mine):
         return 1 - read / len(mine) <= _STRANGE + _unseen(known, {plain(v) for v in written})
     # Names of which nearly everyone has an own one are met nowhere else: they are identifiers.
@@ -132,7 +137,7 @@ def _share_in_range(original: pa.ChunkedArray, released: pa.ChunkedArray) -> flo
 
 
 def _means_nothing(cells: pa.ChunkedArray, values: pa.Array) -> bool:
-    """Running numbers, or names that all differ and have no word in them."""
+    """Running numbers, or names that all differ, have no word in them, and were drawn at random."""
     if len(values) < len(cells):
         return False
     if pa.types.is_integer(cells.type):
@@ -141,4 +146,30 @@ def _means_nothing(cells: pa.ChunkedArray, values: pa.Array) -> bool:
     if not (pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)):
         return False
     one = len(pc.unique(pc.utf8_length(values))) == 1 and pc.min(pc.utf8_length(values)).as_py() >= _TOKEN
-    return bool(one and pc.all(pc.match_substring_regex(values, r"^[0-9A-Za-z+/=_-]+$")).as_py())
+    if not (one and pc.all(pc.match_substring_regex(values, r"^[0-9A-Za-z+/=_-]+$")).as_py()):
+        return False
+    return _numbered(values) or _drawn(values)
+
+
+def _numbered(values: pa.Array) -> bool:
+    """Whether they are running numbers with the same before each: REC00001."""
+    ends = pc.min_max(values).as_py()
+    start = os.path.commonprefix([ends["min"], ends["max"]]).rstrip("0123456789")
+    digits = pc.utf8_slice_codeunits(values, len(start))
+    if not pc.all(pc.match_substring_regex(digits, r"^\d{1,18}$")).as_py():
+        return False
+    numbers = pc.min_max(pc.cast(digits, pa.int64())).as_py()
+    return bool(numbers["min"] in (0, 1) and numbers["max"] <= len(values))
+
+
+def _drawn(values: pa.Array) -> bool:
+    """Whether at each place the signs that occur are equally frequent: those of a person's record are not."""
+    from scipy.stats import chi2
+
+    signs = np.array(values.to_pylist()).view(np.uint32).reshape(len(values), -1)
+    for place in signs.T:
+        count = np.unique(place, return_counts=True)[1]
+        apart = float(((count - count.mean()) ** 2).sum() / count.mean())
+        if len(count) > 1 and chi2.sf(apart, len(count) - 1) < _NOT_DRAWN / signs.shape[1]:
+            return False
+    return True
