@@ -69,7 +69,8 @@ def strongest(
     people: (rows, columns). released: (columns, rows). equal, place, scale, general: per level, those of
     column c from first[c]. shown: the levels that released rows have, those of column c from starts[c].
     w is 0 where either level is general, equal[a] for the same one, near[steps apart] for numbers (by rank or
-    by value, whichever is nearer), and near[STEPS] else. few: columns that may differ; one that says nothing does not.
+    by value, whichever is nearer), and near[STEPS] else. few: columns that may differ; general levels
+    do not.
     itself: the row that is person i, with which they are not compared; -1 for none.
 
     Columns are taken as the person's values tell, most first. After some of them the best row so far is added
