@@ -13,8 +13,9 @@ import pytest
 import sfumato as sf
 from sfumato.assessment.copies.cells import cells
 from sfumato.assessment.reading.layout import relaid
+from sfumato.assessment.reading.leaves import Leaves
 from sfumato.assessment.reading.matching import match_columns, understood
-from sfumato.assessment.reading.unread import merged, unread
+from sfumato.assessment.reading.unread import merged, too_much, unread
 from sfumato.errors import DataError
 from sfumato.seeds import Key
 
@@ -114,7 +115,7 @@ def test_what_is_read_and_what_is_not(three: tuple[pd.DataFrame, ...]) -> None:
     original = sf.scan(three[0])
 
     def not_read(frame: pd.DataFrame) -> tuple[str, ...]:
-        return unread(original, sf.scan(frame), {})
+        return too_much(unread(original, sf.scan(frame), {}))
 
     general = three[2].assign(
         age=[f"[{a // 10 * 10}, {a // 10 * 10 + 10})" for a in three[2]["age"]], zip="100**"
@@ -123,7 +124,7 @@ def test_what_is_read_and_what_is_not(three: tuple[pd.DataFrame, ...]) -> None:
     assert not_read(three[2].assign(dx="*", sex="f")) == ()
     assert not_read(three[2].assign(zip=hashed(three[2])["zip"])) == ("zip",)
     assert not_read(three[2].assign(cost=three[2]["cost"] + 1e9)) == ("cost",)
-    assert unread(original, sf.scan(three[2].assign(dx="north")[:1]), {"dx": {"north": ["d1"]}}) == ()
+    assert unread(original, sf.scan(three[2].assign(dx="north")[:1]), {"dx": {"north": ["d1"]}}) == {}
 
 
 def test_codes_are_read_by_each_other(three: tuple[pd.DataFrame, ...]) -> None:
@@ -213,11 +214,12 @@ def test_codes_among_plain_values_are_not_taken_for_read(three: tuple[pd.DataFra
     """Three tenths of a file, copies under a code beside other people's plain rows, were met."""
     original, _, rest = three
     coded = original[:450].assign(**{n: "k" + original[n][:450].str[::-1] for n in ("sex", "zip", "dx")})
-    assert unread(sf.scan(original), sf.scan(pd.concat([coded, rest[450:]])), {}) == ("sex", "zip", "dx")
+    strange = unread(sf.scan(original), sf.scan(pd.concat([coded, rest[450:]])), {})
+    assert too_much(strange) == ("sex", "zip", "dx")
     moved = original[:450].assign(cost=original["cost"][:450] + 1e6)
-    assert unread(sf.scan(original), sf.scan(pd.concat([moved, rest[450:]])), {}) == ("cost",)
+    assert too_much(unread(sf.scan(original), sf.scan(pd.concat([moved, rest[450:]])), {})) == ("cost",)
     rare = rest.assign(dx=rest["dx"].where(rest["dx"].isin(["d1", "d2", "d3"]), "other"))
-    assert unread(sf.scan(original), sf.scan(rare), {}) == ()  # stands for names that are gone
+    assert unread(sf.scan(original), sf.scan(rare), {}) == {}  # stands for names that are gone
 
 
 def test_a_gap_that_nobody_has_is_a_star() -> None:
@@ -225,3 +227,81 @@ def test_a_gap_that_nobody_has_is_a_star() -> None:
     for original, star in ((whole, True), (gaps, False)):
         found = cells([(original, None), (gaps, None)], ["a"], {}, apart=(1,))
         assert bool(found.general[-1]) is star
+
+
+@pytest.mark.parametrize("code", ["{{k{}}}", "x*{}", "[{0}, 9{0})", "100{}"])
+def test_codes_that_look_general_are_codes(three: tuple[pd.DataFrame, ...], code: str) -> None:
+    """Copies with a brace or a star in every code were met: they passed for generalized."""
+    original, control, _ = three
+    coded = original.copy()
+    for name in ("sex", "zip", "dx"):
+        values = sorted(original[name].unique())
+        coded[name] = original[name].map({v: code.format(i) for i, v in enumerate(values)})
+    coded = coded.sample(frac=1, random_state=1)
+    found = sf.assess(
+        original,
+        coded,
+        control=control,
+        thresholds={"risk": 0.05},
+        effort="quick",
+        key=Key.from_seed(1),
+        scope="outcome",
+    )
+    assert found.thresholds[0].outcome == "not met" and "of the" in found.because
+
+
+def test_a_general_value_stands_for_some_value() -> None:
+    names, ages = Leaves(["a", "b", "b1"]), Leaves([str(i) for i in range(20, 60)])
+    assert names.general("*") and names.general("{a, z}") and names.general("b*")
+    assert not any(names.general(v) for v in ("{z}", "c*", "x*y", "[1, 2)", "2020", "a"))
+    assert ages.general("[20, 30)") and ages.general("3*") and ages.general("20-29")
+    assert not any(ages.general(v) for v in ("[90, 95)", "2020", "35", "9*"))
+    days = Leaves(["2020-01-05", "2020-02-07", "2021-03-01"])
+    assert days.general("2020") and days.general("2020-Q1") and not days.general("1999")
+
+
+def test_what_is_not_understood_may_be_no_more_than_the_limit(three: tuple[pd.DataFrame, ...]) -> None:
+    """Of a limit of 1% no column may hide 4%: so many copies could be there under a code."""
+    original, control, rest = three
+    coded = original[:60].assign(**{n: "k" + original[n][:60].str[::-1] for n in ("sex", "zip", "dx")})
+    mixed = pd.concat([coded, rest[60:]]).sample(frac=1, random_state=1)
+    strange = unread(sf.scan(original), sf.scan(mixed), {}, sf.scan(control))
+    assert too_much(strange) == () and too_much(strange, 0.01) == ("sex", "zip", "dx")
+
+
+def test_a_token_that_is_a_record_is_not_drawn_at_random(three: tuple[pd.DataFrame, ...]) -> None:
+    """Signs of a token drawn at random are equally frequent (wrong once in a million); a record's are not."""
+    original, _, rest = three
+    rng = np.random.default_rng(5)
+    lines = original.assign(n=np.arange(len(original)))
+    record = [f"{r.age}{r.sex[0]}{r.zip}{r.dx}x{r.n:04d}" for r in lines.itertuples()]
+    fine = {
+        "drawn": ["".join(rng.choice(list("0123456789abcdef"), 16)) for _ in range(len(rest))],
+        "running": [f"REC{i:06d}" for i in range(len(rest))],
+    }
+    assert unread(sf.scan(original), sf.scan(rest.assign(token=record)), {}) == {"token": 1.0}
+    for tokens in fine.values():
+        assert not unread(sf.scan(original), sf.scan(rest.assign(token=tokens)), {})
+
+
+def test_a_record_in_the_column_of_identifiers_is_no_identifier(three: tuple[pd.DataFrame, ...]) -> None:
+    rng = np.random.default_rng(6)
+    ids = [[f"P{i:07d}" for i in rng.permutation(9_000_000)[: len(f)]] for f in three]
+    original, _, rest = (f.assign(patient_id=i) for f, i in zip(three, ids, strict=True))
+    first = sf.scan(original)
+    assert first.schema["patient_id"].role is sf.Role.IDENTIFIER
+    lines = ["".join(map(str, r)) for r in three[0].itertuples(index=False)]
+    assert unread(first, sf.scan(rest.assign(patient_id=lines)), {}) == {"patient_id": 1.0}
+    for names in (ids[2], list(range(1, len(rest) + 1)), ["*"] * len(rest)):
+        assert not unread(first, sf.scan(rest.assign(patient_id=names)), {})
+
+
+def test_stars_in_most_cells_hide_nobody(three: tuple[pd.DataFrame, ...]) -> None:
+    """What a cell does not say is no difference: a copy of which half is starred was met."""
+    original, control, _ = three
+    stars = original.astype(str).mask(np.random.default_rng(7).random(original.shape) < 0.5, "*")
+    found = sf.assess(
+        original, stars.sample(frac=1, random_state=1), control=control, thresholds={"risk": 0.05},
+        effort="quick", key=Key.from_seed(1), scope="outcome",
+    )  # fmt: skip
+    assert found.thresholds[0].outcome == "not met"

@@ -249,7 +249,7 @@ def _examined(
     scores: list[Score] = []
     skipped: list[Skipped] = []
     unavailable: dict[str, str] = {}
-    broken = obstacles(case)
+    broken = obstacles(case, limit)
     drawn: list[str] = []
     for number, check in enumerate(checks):
         report(_LABEL, number, len(checks))

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     pass
 
 _FEW = 30  # different values of a column of names; more are codes
-_UNREAD = 0.1  # share of released values that nobody may understand: rare ones may be new
+_UNREAD = 0.05  # share of released values that nobody may understand, or the limit of `risk` if smaller
 _SAME, _ENOUGH = 5, 3  # things of a person whose whole trace is no coincidence; such persons in a control
 _OTHER_PEOPLE = 1e-6  # the chance at which a control is of other people
 
@@ -110,7 +110,7 @@ def assess_database(
     beyond = {s.name for h, _, s in attacks if h > least}
     beyond |= {s.name for s in whole.scores} if known is not None else set()
     counted = [s for s in scores if s.name not in beyond or not counts_as_risk(s)]
-    broken = _faults(sides, found, beside)
+    broken = _faults(sides, found, beside, limits.get(RISK))
     evidence = _evidence(whole, alpha, known, broken)
     outcomes = judged(limits, counted, {}, {RISK: broken} if broken else None, evidence)
     because, advice = _reasons(outcomes, scores, evidence, control is not None)
@@ -180,9 +180,10 @@ def _many_values(database: Database, table: str, column: str) -> bool:
 # -- what stands in the way of a verdict -------------------------------------------------------------
 
 
-def _faults(sides: Sides, found: Sequence[Trace], known: PersonClasses) -> str:
+def _faults(sides: Sides, found: Sequence[Trace], known: PersonClasses, limit: float | None) -> str:
     """Why `risk` cannot be met whatever the attacks found; nothing where it can."""
-    unread = [f"{t.kind} ({t.unread:.1%})" for t in found if t.unread > _UNREAD]
+    most = _UNREAD if limit is None else min(_UNREAD, limit)
+    unread = [f"{t.kind} ({t.unread:.1%})" for t in found if t.unread > most + t.new_by_chance]
     unread += [f"'{c}'" for c in known.unread]
     if unread:
         return (

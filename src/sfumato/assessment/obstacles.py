@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.assessment.case import LENT, Case
 from sfumato.assessment.reading.people import all_alike
-from sfumato.assessment.reading.unread import merged
+from sfumato.assessment.reading.unread import merged, too_much
 from sfumato.assessment.thresholds import RISK
 from sfumato.errors import listed
 
@@ -25,18 +25,22 @@ _SUSPECT = 0.05  # at which it is said
 _FEWEST = 12
 
 
-def obstacles(case: Case) -> dict[str, str]:
-    """Why `risk` cannot be met, whatever the attacks find, by the name of the limit; empty if it can."""
+def obstacles(case: Case, limit: float | None = None) -> dict[str, str]:
+    """Why `risk` cannot be met, whatever the attacks find, by the name of the limit; empty if it can.
+
+    limit: of `risk`, where there is one: as large a part of a column may hide as many copies.
+    """
     files = case.files
     unjudgeable = _too_alike_or_few(case)
     if unjudgeable:
         return {RISK: unjudgeable}
     if case.left_out:  # an intruder who knows less than was said proves nothing
         return {RISK: f"too many values to attack with: {listed([repr(n) for n in case.left_out])}"}
-    if files.unread:
+    unread = too_much(files.unread, limit)
+    if unread:
         return {
-            RISK: f"what the released column{'s' * (len(files.unread) > 1)} "
-            f"{listed([repr(n) for n in files.unread], 6)} may tell was not examined: their values are not "
+            RISK: f"what the released column{'s' * (len(unread) > 1)} "
+            f"{listed([repr(n) for n in unread], 6)} may tell was not examined: their values are not "
             "the original's. Call them as there, or leave them out of the release"
         }
     lacking = merged(files.original, files.released) if files.control is None else ()

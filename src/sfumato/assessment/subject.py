@@ -16,6 +16,7 @@ from sfumato.assessment.reading.layout import relaid
 from sfumato.assessment.reading.matching import match_columns, understood
 from sfumato.assessment.reading.people import all_alike, everyone
 from sfumato.assessment.reading.unread import unread
+from sfumato.assessment.reading.weights import survey_weight, telling_weight
 from sfumato.assessment.thresholds import ALPHA
 from sfumato.errors import DataError, ParameterError, listed, offered
 from sfumato.hierarchy import Hierarchy
@@ -120,7 +121,7 @@ class Files:
     release: Table  # the release with all its columns, read as the original's
     outside: Table | None  # the control with all its columns
     lost: tuple[str, ...]  # quasi-identifiers that were named, or guessed, and are not in the release
-    unread: tuple[str, ...]  # columns of the release whose values nobody understood
+    unread: Mapping[str, float]  # the share of cells that nobody understood, by released column
     learnt: bool  # whether codes were read by every other original: only the rest tell of copies
     published: Schema  # of all released columns, compared or not, as it may leave with them
     earlier: tuple[Earlier, ...] = ()
@@ -139,11 +140,12 @@ def open_files(subject: Subject) -> Files:
         "target": _names(subject.target), "weight": _names(subject.weight),
     }  # fmt: skip
     _require_known(first, asked)
-    weight = _weight(first, subject.weight, notes)
+    weight = survey_weight(first, subject.weight, notes)
     chosen = {name for part in ("quasi_identifiers", "sensitive", "target") for name in asked[part]}
     shared = _shared(first, second, weight, notes)
     columns, whole = _judged(first, shared, chosen, rows[0], notes), _as_asked(first, asked)
     kept = [weight] if weight is not None else []
+    notes += telling_weight(second, weight)
     released, plain = (
         _without_text(t.select([*columns, *(n for n in kept if n in t.schema)])) for t in (second, written)
     )
@@ -200,23 +202,6 @@ def _published(released: Table) -> Schema:
     for batch in released.batches(held) if held else ():
         seen.look(batch)
     return seen.public()
-
-
-def _weight(first: Table, asked: str | None, notes: list[str]) -> str | None:
-    """The survey weight: as asked, or by its role; refused here where it is no number."""
-    name = asked or next(iter(first.schema.of_role(Role.WEIGHT)), None)
-    if name is None:
-        return None
-    if first.schema[name].type not in ("integer", "real", "decimal"):
-        raise ParameterError(
-            f"the weight '{name}' is not numeric: it is {first.schema[name].type}.",
-            hint="name a column of numbers, or correct its type in the schema",
-        )
-    notes.append(
-        f"The weight '{name}' counts in tables, associations and regressions. Attacks and risks count rows, "
-        "each once: a person is found or not, however many people they stand for."
-    )
-    return name
 
 
 def _earlier(given: object, whole: Table, columns: tuple[str, ...]) -> Earlier:

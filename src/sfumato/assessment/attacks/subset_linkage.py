@@ -218,7 +218,10 @@ def _scores(
 
 @dataclass(eq=False)
 class _Search:
-    """What sets of columns give on some people. spent: words looked at."""
+    """What sets of columns give on some people. spent: words looked at.
+
+    rank: columns by how few records fit a value: those first, most words are then empty at once.
+    """
 
     bits: NDArray[np.uint64]
     starts: Ints
@@ -226,6 +229,7 @@ class _Search:
     people: Ints
     own: Ints | None
     control: Ints | None
+    rank: Ints
     spent: float = 0.0
 
     def worth(self, columns: Subset) -> float:
@@ -242,8 +246,9 @@ class _Search:
         from sfumato.assessment.attacks import _agreement_kernels as kernels
 
         out = np.empty(len(lines), np.int64)
-        some = np.ascontiguousarray(lines[:, columns])
-        starts = self.starts[list(columns)]
+        ordered = sorted(columns, key=self.rank.__getitem__)
+        some = np.ascontiguousarray(lines[:, ordered])
+        starts = self.starts[ordered]
 
         def look_at(part: slice) -> None:
             kernels.alone(some[part], self.bits, starts, self.words, out[part])
@@ -300,7 +305,7 @@ def _prepared(view: View, outside: View | None, part: Part, key: Key) -> _Search
     place = np.full(len(view.released) + 1, -3, np.int64)
     place[records] = np.arange(len(records))
     words = -(-len(records) // 64)
-    tables, lines, others = [], [], []
+    tables, lines, others, fitting = [], [], [], []
     for c, covers in enumerate(view.covers):
         both = people[:, c] if strangers is None else np.concatenate([people[:, c], strangers[:, c]])
         values, at = np.unique(both, return_inverse=True)
@@ -309,6 +314,7 @@ def _prepared(view: View, outside: View | None, part: Part, key: Key) -> _Search
         for line, value in zip(table, values, strict=True):
             fits = np.packbits(covers[codes, value], bitorder="little")
             line[: len(fits)] = fits
+        fitting.append(float(np.bitwise_count(table).sum(axis=1, dtype=np.int64)[at].mean()))
         tables.append(table.view("<u8").astype(np.uint64, copy=False))
         lines.append(at[: len(people)])
         others.append(at[len(people) :])
@@ -319,6 +325,7 @@ def _prepared(view: View, outside: View | None, part: Part, key: Key) -> _Search
         people=np.stack(lines, axis=1),
         own=None if part.own is None else place[part.own[some]],
         control=None if strangers is None else np.stack(others, axis=1),
+        rank=np.argsort(np.argsort(fitting, kind="stable")),
     )
 
 

@@ -69,7 +69,8 @@ def strongest(
     people: (rows, columns). released: (columns, rows). equal, place, scale, general: per level, those of
     column c from first[c]. shown: the levels that released rows have, those of column c from starts[c].
     w is 0 where either level is general, equal[a] for the same one, near[steps apart] for numbers (by rank or
-    by value, whichever is nearer), and near[STEPS] else. few: columns that may differ.
+    by value, whichever is nearer), and near[STEPS] else. few: columns that may differ; general levels
+    do not.
     itself: the row that is person i, with which they are not compared; -1 for none.
 
     Columns are taken as the person's values tell, most first. After some of them the best row so far is added
@@ -114,7 +115,7 @@ def strongest(
         differ = 0
         for c in range(columns):
             low, own, other = first[c], people[i, c], released[c, k]
-            if own == other:
+            if own == other or general[low + own] or general[low + other]:
                 continue
             apart = STEPS
             if numeric[c] and place[low + own] >= 0 and place[low + other] >= 0:

@@ -70,7 +70,9 @@ def cells(
         shares.append(np.maximum(counts, 0.5) / len(people))
         places.append(_places(values, counts))
         scales.append(_scale(values, counts))
-        generals.append(_general(words, counts, meanings.get(name, {}), ordered))
+        days = any(t.schema[name].kind is Kind.DATE for i, (t, _) in enumerate(tables) if i not in apart)
+        unit = ("date" if days else "") if ordered else None
+        generals.append(_general(words, counts, meanings.get(name, {}), unit))
         numeric.append(ordered)
         first.append(first[-1] + len(every) + 1)
     return Cells(
@@ -145,18 +147,20 @@ def _scale(values: NDArray[np.float64], counts: NDArray[np.int64]) -> Codes:
 
 
 def _general(
-    words: Sequence[str], counts: NDArray[np.int64], tree: object, ordered: bool
+    words: Sequence[str], counts: NDArray[np.int64], tree: object, unit: str | None
 ) -> NDArray[np.bool_]:
-    """Values that nobody has and that stand for several: stars, gaps, intervals, sets, nodes of a tree."""
+    """Values that nobody has and that stand for several: stars, gaps, intervals, sets, nodes of a tree.
+
+    unit: "" for a column of numbers, "date" for one of days, None for names. 2020 is a year among days only.
+    """
     out = np.zeros(len(words) + 1, bool)
     out[-1] = not counts[-1]  # a gap where nobody has one is a star by another name
     known = tree if isinstance(tree, dict) else {}
     for i, word in enumerate(words):
         if counts[i]:
             continue
-        several = len(known.get(word, ())) > 1 if word in known else False
-        out[i] = several or "*" in word or notation.members(word) is not None
-        if not out[i] and ordered:
-            spans = [notation.spans([word], unit)[0] for unit in ("", "date")]
-            out[i] = any(s is not None and not s.point for s in spans)
+        out[i] = len(known.get(word, ())) > 1 or "*" in word or notation.members(word) is not None
+        if not out[i] and unit is not None and notation.number(word, unit) is None:
+            span = notation.spans([word], unit)[0]
+            out[i] = span is not None and not span.point
     return out

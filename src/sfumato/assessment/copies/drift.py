@@ -69,12 +69,17 @@ def drift(original: Table, control: Table, columns: Sequence[str]) -> ControlDri
 
 
 def _chance(originals: Ints, people: Ints, everyone: int, files: int) -> NDArray[np.float64]:
-    """Of so many originals in a group, or as few, in either direction."""
+    """Of so many originals in a group, or as few: twice that of the side on which they are.
+
+    The other side is at least as likely, but around the middle, where nothing is seen.
+    """
     from scipy.stats import hypergeom
 
-    more = hypergeom.sf(originals - 1, everyone, people, files)
-    less = hypergeom.cdf(originals, everyone, people, files)
-    return np.asarray(np.minimum(1.0, 2 * np.minimum(more, less)))
+    many = originals * everyone >= people * files
+    out = np.empty(len(originals))
+    out[many] = hypergeom.sf(originals[many] - 1, everyone, people[many], files)
+    out[~many] = hypergeom.cdf(originals[~many], everyone, people[~many], files)
+    return np.minimum(1.0, 2 * out)
 
 
 def _single(fine: dict[str, tuple[Ints, bool]]) -> Iterator[tuple[tuple[str, ...], Ints]]:

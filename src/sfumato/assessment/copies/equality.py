@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.assessment.copies.pairs import joining
 from sfumato.assessment.copies.rarity import RowTree
 from sfumato.assessment.copies.tails import Tail, detectable, tail
-from sfumato.assessment.risk.classes import as_they_stand, row_keys, shared_codes
+from sfumato.assessment.risk.classes import as_they_stand, row_keys_of, shared_codes
 from sfumato.seeds import Key
 from sfumato.table import Table
 
@@ -190,9 +190,10 @@ class CountedRows:
 def counted_rows(files: Sequence[Table], columns: Sequence[str]) -> CountedRows:
     """How often each different row is in each file. Of very many a part is looked at, chosen by values."""
     counted = [as_they_stand(f, columns).counts(*columns) for f in files]
-    codes, sizes = shared_codes(counted)
     counts = [c.n for c in counted]
-    keys = np.split(row_keys(np.concatenate(codes), sizes), np.cumsum([len(c) for c in codes])[:-1])
+    codes, sizes = shared_codes(counted)
+    del counted
+    keys = row_keys_of(codes, sizes)
     if sum(map(len, keys)) > _MOST_ROWS:  # the same values in every file, so that equal rows stay equal
         part = max(2, sum(map(len, keys)) // _MOST_ROWS)
         kept = [np.flatnonzero((k * _MIX >> np.uint64(32)) % np.uint64(part) == 0) for k in keys]

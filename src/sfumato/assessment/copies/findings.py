@@ -28,6 +28,7 @@ Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.95
 _CLASS = 3  # rows with generalized cells that so many share are not one person's
+_MADE = 0.1  # of the rows that are generalized, from which on others were left as they are on purpose
 _MOST_COLUMNS = 40
 _LISTED = 1_000
 _TAIL = 50  # of the highest scores of the control, by which the tail is continued
@@ -124,8 +125,8 @@ def _because(exact: EqualRows, near: _Near, ids: Sequence[Survivor], error: floa
         return _equal_sentence(share)
     columns = len(near.cells.columns)
     return (
-        f"{_part(near.tail.excess)} of the people in the original have a released row that agrees with "
-        f"theirs, or nearly, in at least {columns - few(columns)} of {columns} columns."
+        f"{_part(near.tail.excess)} of the people in the original have a released row that is nearly theirs: "
+        f"it clearly differs in at most {few(columns)} of {columns} columns."
     )
 
 
@@ -173,8 +174,9 @@ def _sample(
         *([(control, drawn[2])] if control is not None else []),
     ]
     found = cells(tables, used, meanings, apart=(1,))
-    least = _smallest_class(released, known)
-    kept = np.flatnonzero(~_protected(found, [used.index(k) for k in known if k in used], least))
+    at = [used.index(k) for k in known if k in used]
+    crowded = [_smallest_class(t, known) for t in (released, original)]
+    kept = np.flatnonzero(~_protected(found, at, (crowded[0], crowded[1])))
     return _Sample(found, used, drawn, kept)
 
 
@@ -244,16 +246,19 @@ def _draw(size: int, most: int, key: Key, file: int) -> Ints | None:
     return np.sort(key.generator("copies", file).choice(size, most, replace=False))
 
 
-def _smallest_class(released: Table, known: Sequence[str]) -> int:
-    """In all released rows: where some are drawn, classes look smaller than they are."""
-    shown = [k for k in known if k in released.schema]
-    return int(released.counts(*shown).n.min()) if shown and released.rows() else 0
+def _smallest_class(table: Table, known: Sequence[str]) -> int:
+    """In all rows: where some are drawn, classes look smaller than they are."""
+    shown = [k for k in known if k in table.schema]
+    return int(table.counts(*shown).n.min()) if shown and table.rows() else 0
 
 
-def _protected(found: Cells, known: Sequence[int], least: int) -> NDArray[np.bool_]:
+def _protected(found: Cells, known: Sequence[int], least: tuple[int, int]) -> NDArray[np.bool_]:
     """Released rows with generalized quasi-identifiers that they share with others: no copy of one person.
 
-    least: the smallest class of the whole release.
+    Rows that were left as they are count as well, where every class has several rows because the release made
+    them so: of an original that had them anyway, a few stars make no anonymous file.
+
+    least: the smallest class of the whole release, and of the original.
     """
     codes = found.files[1]
     at = list(known) or list(range(len(codes)))
@@ -261,8 +266,9 @@ def _protected(found: Cells, known: Sequence[int], least: int) -> NDArray[np.boo
     for c in at:
         general |= found.general[found.first[c] + codes[c]]
     _, inverse, sizes = np.unique(codes[at], axis=1, return_inverse=True, return_counts=True)
-    if known and general.any() and max(least, int(sizes.min())) >= _CLASS:
-        return np.ones(codes.shape[1], bool)  # what was left as it is, too: every class has several rows
+    made = least[1] < _CLASS or general.mean() >= _MADE if len(general) else False
+    if known and general.any() and made and max(least[0], int(sizes.min())) >= _CLASS:
+        return np.ones(codes.shape[1], bool)
     return np.asarray(general & (sizes[inverse.ravel()] >= _CLASS))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.assessment.copies.disguises import disguises
-from sfumato.assessment.reading.same_values import same_text
+from sfumato.assessment.reading.same_values import as_text, is_number, same_text
 from sfumato.schema import Kind, Role
 from sfumato.table import Table
 
@@ -50,13 +50,17 @@ def survivors(original: Table, released: Table, control: Table | None) -> list[S
     held = [n for n in released.columns if _could_hold(released, n)]
     small = len(held) * released.rows() <= _REMEMBERED
     known = {n: _cells(released, n) for n in held} if small else {}  # read once for all identifiers
+    written = _Written(known.values())
     found = []
     for name in named:
         other = control if control is not None and name in control.schema else None
         people = [_cells(t, name) for t in (original, other) if t is not None]
+        mine = _Written(people)
         for column in dict.fromkeys([*([name] if name in released.schema else []), *held]):
             cells = known[column] if column in known else _cells(released, column)
-            survivor = _survives(original, released, people, cells, name, column)
+            way = _way([*people, cells])
+            texts = [*(mine.text(p, way) for p in people), written.text(cells, way)]
+            survivor = _survives(original, released, texts, name, column)
             if survivor is not None:
                 found.append(survivor)
     return found
@@ -84,16 +88,14 @@ def _cells(table: Table, name: str) -> pa.ChunkedArray:
 def _survives(
     original: Table,
     released: Table,
-    people: list[pa.ChunkedArray],
-    cells: pa.ChunkedArray,
+    texts: list[pa.Array],
     name: str,
     column: str,
 ) -> Survivor | None:
     """By the disguise that shows most: its chance pays for all that were tried.
 
-    people: the identifiers of the original, and of the control if there is one; cells: of the release.
+    texts: the identifiers of the original, of the control if there is one, and the cells of the release.
     """
-    texts = _texts([*people, cells])
     found, tried = [], 0
     # A column that the original has too has a meaning of its own: charges are no identifiers backwards. Nor
     # are running numbers hidden by anything: everyone's file has those.
@@ -109,11 +111,35 @@ def _survives(
     return None if best is None else replace(best, p=min(1.0, best.p * tried))
 
 
-def _texts(parts: list[pa.ChunkedArray]) -> list[pa.Array]:
-    """As text; whole numbers to the last digit, which numbers with a point are not."""
-    if all(pa.types.is_integer(p.type) or pa.types.is_string(p.type) for p in parts):
-        return [_flat(pc.cast(p, pa.string())) for p in parts]
-    return [_flat(t) for t in same_text(parts)]
+_Way = tuple[bool, bool, bool]
+
+
+class _Written:
+    """Columns as text, each written once for all it is compared with."""
+
+    def __init__(self, known: Iterable[pa.ChunkedArray]) -> None:
+        self._known = {id(cells): cells for cells in known}
+        self._kept: dict[tuple[int, _Way], pa.Array] = {}
+
+    def text(self, cells: pa.ChunkedArray, way: _Way) -> pa.Array:
+        """One column, known or not. way: as `_way` says."""
+        if (id(cells), way) in self._kept:
+            return self._kept[id(cells), way]
+        whole, numbers, flags = way
+        text = _flat(pc.cast(cells, pa.string()) if whole else as_text(cells, numbers, flags))
+        if id(cells) in self._known:
+            self._kept[id(cells), way] = text
+        return text
+
+
+def _way(parts: Iterable[pa.ChunkedArray]) -> _Way:
+    """How columns are written so that equal cells are equal text: as they are, or as numbers or flags.
+
+    Whole numbers are written to the last digit, which numbers with a point are not.
+    """
+    kinds = [p.type for p in parts]
+    whole = all(pa.types.is_integer(k) or pa.types.is_string(k) for k in kinds)
+    return whole, any(map(is_number, kinds)), any(map(pa.types.is_boolean, kinds))
 
 
 def _seen(

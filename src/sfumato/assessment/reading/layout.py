@@ -24,6 +24,7 @@ from sfumato.table import Table
 
 _ROWS = 1_000  # looked at, evenly spread over a file
 _GLANCE = 50  # cells by which ways to put columns together are looked at first
+_MANY = 50  # values that are not spellings of a single one
 _MOST_PARTS = 200
 _SURE = 0.98  # of the cells that fall into as many parts
 _ENOUGH = 0.5  # of the parts, or of what was put together, with values of the original
@@ -46,7 +47,7 @@ def relaid(original: Table, released: Table) -> tuple[pa.Table | None, list[str]
             )
             rows = _exchanged(rows, [name], parts)
     now = released if rows is None else Table.from_arrow(rows)
-    open_ = [n for n in _unknown(known, now) if n not in known.values]
+    open_ = [n for n in _unknown(known, now) if n not in known.columns]
     gone = [n for n in original.columns if n not in now.columns]
     if gone and 2 <= len(open_) <= _OPEN:
         rows = released.to_arrow() if rows is None else rows
@@ -57,21 +58,33 @@ def relaid(original: Table, released: Table) -> tuple[pa.Table | None, list[str]
 
 
 class _Known:
-    """The values of the original's columns, as plain text (`plain`), from evenly spread rows."""
+    """The values of the original's columns, as plain text (`plain`) where it is asked for."""
 
     def __init__(self, original: Table) -> None:
         self.columns = tuple(original.columns)
-        self.values: dict[str, dict[str, str]] = {}
-        for name in self.columns:
-            text = _texts(pa.chunked_array([b.column(0) for b in original.batches([name])]))
+        cells = {n: pa.chunked_array([b.column(0) for b in original.batches([n])]) for n in self.columns}
+        self._texts = {n: pc.unique(_texts(c)).drop_null() for n, c in cells.items()}
+        self._plain: dict[str, dict[str, str]] = {}
+
+    def values(self, name: str) -> dict[str, str]:
+        """By its plain text, each value of a column."""
+        if name not in self._plain:
             found: dict[str, str] = {}
-            for v in pc.unique(text).drop_null().to_pylist():
+            for v in self._texts[name].to_pylist():
                 found.setdefault(plain(v), v)
-            self.values[name] = found
+            self._plain[name] = found
+        return self._plain[name]
+
+    def holds_one(self, name: str, cells: Sequence[str | None]) -> bool:
+        """Whether some cell is a value of a column that has several: as it stands, or else as plain text."""
+        there = pa.array([c for c in cells if c], pa.string())
+        if len(self._texts[name]) > _MANY and pc.any(pc.is_in(there, value_set=self._texts[name])).as_py():
+            return True
+        return self.share(name, _counted(cells)) > 0
 
     def share(self, name: str, cells: Counter[str]) -> float:
         """Of the cells (`_counted`), how many are values of a column; 0 for a column of one value."""
-        values, total = self.values[name], cells.total()
+        values, total = self.values(name), cells.total()
         if len(values) < 2 or not total:
             return 0.0
         return sum(n for c, n in cells.items() if c in values) / total
@@ -102,7 +115,7 @@ def _unknown(known: _Known, released: Table) -> Iterator[str]:
         cells = pa.chunked_array([b.column(0) for b in released.batches([name])])
         if pa.types.is_nested(cells.type) or not len(cells):
             continue
-        if name not in known.values or not known.share(name, _counted(_some(cells))):
+        if name not in known.columns or not known.holds_one(name, _some(cells)):
             yield name
 
 
@@ -215,7 +228,7 @@ def _joined(
                 found.append((known.share(name, _counted(_together([some[n] for n in way]))), way))
         share, used = max(found, key=lambda f: f[0], default=(0.0, ()))
         if share >= _ENOUGH:
-            values = known.values[name]
+            values = known.values(name)
             every = _together([_texts(rows.column(n)).to_pylist() for n in used])
             cells = [None if c is None else values.get(plain(c), c) for c in every]
             left = [c for c in left if c not in used]

@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.assessment.reading import notation
 from sfumato.assessment.reading.curves import ALIKE, by_rank, distance, scale_of
+from sfumato.assessment.reading.leaves import Leaves
 from sfumato.assessment.reading.same_values import is_number, same_text
 from sfumato.assessment.reading.units import numbers_in
 from sfumato.table import Table
@@ -93,7 +93,7 @@ def match_columns(
             pairs[theirs] = ours
     found = {r: _read(first, second, o, r, ()) for r, o in pairs.items()}
     # Codes are read by what stands beside them: first by values that need no code, then by the codes so read.
-    for coded in (False, True):
+    for coded in (False, True) if any(m.values for m in found.values()) else ():
         anchors = [
             m
             for m in found.values()
@@ -167,6 +167,7 @@ class _Sample:
         empty = pa.table({n: pa.array([], pa.string()) for n in self.columns})
         self.rows = pa.Table.from_batches(kept) if kept else empty
         self._levels: dict[str, Levels] = {}
+        self._leaves: dict[str, Leaves] = {}
         self._odd = half and step % 2 == 1  # whether it holds rows that nothing may be learnt from
 
     @cached_property
@@ -176,7 +177,7 @@ class _Sample:
             return self
         other = copy(self)
         other.rows = self.rows.take(pa.array(np.arange(0, self.rows.num_rows, 2)))
-        other._levels, other._odd = {}, False
+        other._levels, other._leaves, other._odd = {}, {}, False
         return other
 
     def text(self, name: str) -> pa.Array:
@@ -215,18 +216,17 @@ class _Sample:
 
     def shared(self, name: str, other: _Sample, theirs: str) -> float:
         """The share of the other file's cells with values that are here too, or that are general."""
-        here, general = self.levels(name), other.meanings.get(name, {})
+        here, known = self.levels(name), other.meanings.get(name, {})
+        leaves = self.leaves(name)
         return sum(
-            share for v, share in other.levels(theirs).items() if v in here or v in general or is_general(v)
+            share for v, share in other.levels(theirs).items() if v in here or v in known or leaves.general(v)
         )
 
-
-def is_general(value: str) -> bool:
-    """Whether a value stands for several: '*', '[20, 30)', '{a, b}'."""
-    if "*" in value or notation.members(value) is not None:
-        return True
-    span = notation.spans([value])[0] or notation.spans([value], "date")[0]
-    return span is not None and not span.point
+    def leaves(self, name: str) -> Leaves:
+        """The values of a column, to ask which of them a general one stands for."""
+        if name not in self._leaves:
+            self._leaves[name] = Leaves(list(self.levels(name)))
+        return self._leaves[name]
 
 
 def plain(text: str) -> str:
@@ -329,9 +329,10 @@ def _respelt(first: _Sample, second: _Sample, ours: str, theirs: str) -> dict[st
     """The original's spelling of cells that have another one: a few copies may be written in capitals."""
     a, general = first.levels(ours), second.meanings.get(ours, {})
     strange = {v: s for v, s in second.levels(theirs).items() if v not in a and v not in general}
+    leaves = first.leaves(ours)
     key = plain if first.numbers(ours) is None else str.strip  # 1.5 is not 15
     spelt = {key(v): v for v in a} if sum(strange.values()) > _COUNTS else {}
-    return {v: spelt[key(v)] for v in strange if key(v) in spelt and not is_general(v)}
+    return {v: spelt[key(v)] for v in strange if key(v) in spelt and not leaves.general(v)}
 
 
 def _measured(first: _Sample, second: _Sample, ours: str, theirs: str) -> dict[str, str]:

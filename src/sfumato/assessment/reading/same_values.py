@@ -23,10 +23,11 @@ def same_text(parts: Sequence[pa.Array | pa.ChunkedArray]) -> list[pa.Array | pa
     """
     numbers = any(is_number(p.type) for p in parts)
     flags = any(pa.types.is_boolean(p.type) for p in parts)
-    return [_text(p, numbers, flags) for p in parts]
+    return [as_text(p, numbers, flags) for p in parts]
 
 
-def _text(part: pa.Array | pa.ChunkedArray, numbers: bool, flags: bool) -> pa.Array | pa.ChunkedArray:
+def as_text(part: pa.Array | pa.ChunkedArray, numbers: bool, flags: bool) -> pa.Array | pa.ChunkedArray:
+    """One of them. numbers, flags: whether another one holds numbers, or truth values."""
     if is_number(part.type):
         return pc.cast(pc.cast(part, pa.float64(), safe=False), pa.string())
     text = pc.cast(part, pa.string())

@@ -176,9 +176,7 @@ def as_they_stand(table: Table, names: Sequence[str]) -> Table:
 
 def shared_keys(counted: Sequence[Counts]) -> list[NDArray[np.uint64]]:
     """The cells of several files' counts of the same columns as numbers: equal where the values are."""
-    parts, sizes = shared_codes(counted)
-    keys = row_keys(np.concatenate(parts), sizes)
-    return np.split(keys, np.cumsum([len(p) for p in parts])[:-1])
+    return row_keys_of(*shared_codes(counted))
 
 
 def shared_codes(counted: Sequence[Counts]) -> tuple[list[NDArray[np.uint32]], list[int]]:
@@ -230,14 +228,21 @@ def looked_up(keys: NDArray[np.uint64], among: NDArray[np.uint64], n: NDArray[An
 
 def row_keys(codes: NDArray[Any], sizes: Sequence[int]) -> NDArray[np.uint64]:
     """Each row of codes as one number; renumbered on the way where 63 bits would not hold it."""
-    keys = np.zeros(len(codes), np.uint64)
+    return row_keys_of([codes], sizes)[0]
+
+
+def row_keys_of(parts: Sequence[NDArray[Any]], sizes: Sequence[int]) -> list[NDArray[np.uint64]]:
+    """The same for the rows of several files: equal where the codes are."""
+    keys = [np.zeros(len(codes), np.uint64) for codes in parts]
+    ends = np.cumsum([len(codes) for codes in parts])[:-1]
     span = 1
     for axis, size in enumerate(sizes):
         if span * size >= 2**63:
-            levels, inverse = np.unique(keys, return_inverse=True)
-            keys, span = inverse.astype(np.uint64), max(1, len(levels))
-        keys *= np.uint64(size)
-        keys += codes[:, axis].astype(np.uint64)
+            levels, inverse = np.unique(np.concatenate(keys), return_inverse=True)
+            keys, span = np.split(inverse.astype(np.uint64), ends), max(1, len(levels))
+        for each, codes in zip(keys, parts, strict=True):
+            each *= np.uint64(size)
+            each += codes[:, axis].astype(np.uint64)
         span *= size
     return keys
 

@@ -15,14 +15,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.assessment.risk.classes import as_they_stand, known_columns, persons
-from sfumato.counts import Codebook, Counts, merged
+from sfumato.assessment.risk.classes import as_they_stand, known_columns, persons, row_keys
+from sfumato.counts import Codebook, Coded, merged, representatives
 from sfumato.errors import DataError, ParameterError
 from sfumato.schema import Kind, Role
 from sfumato.score import Score
+from sfumato.sources import EngineSource
 from sfumato.table import Table
 
 Floats = NDArray[np.float64]
+_MOST_CELLS = 2**26  # of a file whose rows are held as codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,20 +57,51 @@ def sensitive_values(
     sensitive: str,
     *,
     person: str | None = None,
-    standing: Table | None = None,
+    classes: RowClasses | None = None,
 ) -> SensitiveValues:
-    """Count the sensitive values of each class. standing: the table as it stands, coded once for several."""
+    """Count the sensitive values of each class. classes: of the rows, found once for several columns."""
     names = [*quasi_identifiers, sensitive]
     if sensitive in quasi_identifiers:
         raise ParameterError("a sensitive column is also a quasi-identifier.", hint="decide which it is")
+    if classes is not None:
+        return classes.values(table, sensitive)
     if person is None:
-        here = as_they_stand(table, names) if standing is None else standing
-        counts = merged(here.counts(*names), sensitive)
+        counts = merged(as_they_stand(table, names).counts(*names), sensitive)
     else:
         counts = persons(table, names, person, values=[sensitive])[0]
     if not counts.cells:
         raise DataError("the file has no rows.", hint="give a file with rows")
-    return _ordered(counts, _order(table, sensitive, counts.codebooks[-1]))
+    keys = counts.codes[:, :-1]
+    of = np.cumsum(np.append(0, (keys[1:] != keys[:-1]).any(axis=1)))
+    return _ordered(of, counts.codes[:, -1], counts.n, _order(table, sensitive, counts.codebooks[-1]))
+
+
+@dataclass(frozen=True, eq=False)
+class RowClasses:
+    """The class of each row, in the order of the classes' values; and all columns as codes."""
+
+    of: NDArray[np.int64]
+    coded: Coded
+
+    @classmethod
+    def found(cls, table: Table, known: Sequence[str], wanted: Sequence[str]) -> RowClasses | None:
+        """None where the rows are too many to be held, or in an engine: they are counted there."""
+        names = list(dict.fromkeys([*known, *wanted]))
+        if isinstance(table.source, EngineSource) or table.rows() * len(names) > _MOST_CELLS:
+            return None
+        coded = as_they_stand(table, names).encode(names)
+        keys = row_keys(coded.codes[: len(known)].T, [b.size for b in coded.books[: len(known)]])
+        return cls(np.unique(keys, return_inverse=True)[1], coded)
+
+    def values(self, table: Table, sensitive: str) -> SensitiveValues:
+        """The sensitive values of each class."""
+        place = self.coded.columns.index(sensitive)
+        book, codes = self.coded.books[place], self.coded.codes[place]
+        if not len(codes):
+            raise DataError("the file has no rows.", hint="give a file with rows")
+        spelt = representatives(book)
+        cells, n = np.unique(self.of * book.size + spelt[codes], return_counts=True)
+        return _ordered(cells // book.size, cells % book.size, n, _order(table, sensitive, book))
 
 
 def _order(table: Table, sensitive: str, book: Codebook) -> NDArray[np.int64]:
@@ -83,18 +116,16 @@ def _order(table: Table, sensitive: str, book: Codebook) -> NDArray[np.int64]:
     return places
 
 
-def _ordered(counts: Counts, places: NDArray[np.int64]) -> SensitiveValues:
-    keys = counts.codes[:, :-1]
-    changed = (keys[1:] != keys[:-1]).any(axis=1)
-    starts = np.flatnonzero(np.append(True, changed))
-    code = places[counts.codes[:, -1]]
-    of = np.cumsum(np.append(0, changed))
+def _ordered(
+    of: NDArray[np.int64], codes: NDArray[Any], n: NDArray[Any], places: NDArray[np.int64]
+) -> SensitiveValues:
+    """of: the class of each cell, from 0 on and in order."""
+    starts = np.flatnonzero(np.diff(of, prepend=-1))
+    code = places[codes]
     order = np.lexsort((code, of))  # the schema's order may differ from the codes'
     code = code[order]
     present = np.unique(code)  # levels that do not occur would stretch the ordered distance
-    return SensitiveValues(
-        counts.n[order].astype(np.float64), np.searchsorted(present, code), starts, len(present)
-    )
+    return SensitiveValues(n[order].astype(np.float64), np.searchsorted(present, code), starts, len(present))
 
 
 # -- measures per class --------------------------------------------------------------------------
@@ -190,9 +221,9 @@ def diversity(
         raise ParameterError("c lies above 0.", hint="c=3")
     table.schema.require(wanted)
     scores: list[Score] = []
-    standing = as_they_stand(table, list(dict.fromkeys([*names, *wanted])))
+    held = RowClasses.found(table, names, wanted) if person is None and wanted else None
     for column in wanted:
-        values = sensitive_values(table, names, column, person=person, standing=standing)
+        values = sensitive_values(table, names, column, person=person, classes=held)
         scores += _l(values, column, names, c) + _t(values, column, names, table)
         scores += _ratio_scores(values, column, names)
     return scores

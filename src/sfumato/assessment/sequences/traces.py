@@ -70,6 +70,14 @@ class Trace:
     nodes: Ints
     unread: float = 0.0  # the share of released things that nobody understood
 
+    @property
+    def new_by_chance(self) -> float:
+        """The share of things that people may have and nobody had before: as many as one person has alone
+        (Good and Turing), and as many again."""
+        items = [t.item for t in (self.original, self.control) if t is not None]
+        times = np.bincount(np.concatenate([NOTHING, *items]))
+        return 2 * float((times == 1).sum()) / max(1, int(times.sum()))
+
 
 Sides = tuple[Database, Database | None, Database]
 
