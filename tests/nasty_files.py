@@ -1,4 +1,4 @@
-"""Eighty-odd files as people have them, each with what must come of it: read right, or refused with a hint.
+"""A hundred files as people have them, each with what must come of it: read right, or refused with a hint.
 
 `Nasty.write` puts the file into a folder and gives its path. `gives`: what is read. `says`: a part of each
 warning, all of them. `refused`: a part of the error; `hint`: a part of its hint. The table in docs/files.md
@@ -281,6 +281,34 @@ NASTY = (
           {"sýra": [1, 2], "doðum": ["Muðla", "Iðdýr"]}, ("if they are Turkish, 'cp1254'",)),
     Nasty("Arabic semicolons", text("الرقم؛العمر\n1؛34\n2؛41\n"), refused="as many '؛'",
           hint="write commas"),
+    Nasty("wards that look like powers of ten", text("id,ward\n1,1E1\n2,2E3\n3,3E2\n"),
+          {"id": [1, 2, 3], "ward": ["1E1", "2E3", "3E2"]}),
+    Nasty("points for thousands, between semicolons", text("id;cost\n1;1.234\n2;2.500\n3;12.000\n"),
+          {"id": [1, 2, 3], "cost": [1.234, 2.5, 12.0]}, ("points for thousands",)),
+    Nasty("the same, and said so", text("id;cost\n1;1.234\n2;2.500\n3;12.000\n"),
+          {"id": [1, 2, 3], "cost": ["1.234", "2.500", "12.000"]}, options={"decimal": ","}),
+    Nasty("points for thousands and decimal commas", text("id;kosten;bmi\n1;1.234;22,5\n2;12.000;23,1\n"),
+          {"id": [1, 2], "kosten": ["1.234", "12.000"], "bmi": [22.5, 23.1]}),
+    Nasty("versions that look like numbers", text("id,code\n1,1.10\n2,1.1\n3,1.9\n"),
+          {"id": [1, 2, 3], "code": [1.1, 1.1, 1.9]}, ("in two ways",)),
+    Nasty("each line in quotes", text('"id,age,sex"\n"1,34,f"\n"2,41,m"\n'), refused="stands in quotes",
+          hint="take the quotes"),
+    Nasty("cells divided by a sign that nobody sees, as in Hive", text(PEOPLE.replace(",", "\x01")),
+          refused="as many '\\x01'", hint="write commas"),
+    Nasty("lines of JSON under the name .csv", text('{"id":1,"age":34}\n{"id":2,"age":41}\n'),
+          refused="holds JSON", hint="pandas.read_json"),
+    Nasty("a page of a login under the name .csv", text("<!DOCTYPE html>\n<p>Log in, please\n"),
+          refused="a web page", hint="save it as .csv"),
+    Nasty("a sign without width in a name", text(PEOPLE.replace("age", "age\u200b")), READ),
+    Nasty("line ends of two systems", raw(PEOPLE.replace("\n", "\r\n", 2).encode()), READ),
+    Nasty("people called Inf", text("id,surname\n1,Inf\n2,Smith\n3,Infante\n"),
+          {"id": [1, 2, 3], "surname": ["Inf", "Smith", "Infante"]}),
+    Nasty("a minus behind the number, as in SAP", text("id,v\n1,12.50-\n2,3.10\n3,7.00-\n"),
+          {"id": [1, 2, 3], "v": ["12.50-", "3.10", "7.00-"]}),
+    Nasty("years and months among days", text("id,d\n1,2020\n2,2020-05\n3,2020-05-06\n"),
+          {"id": [1, 2, 3], "d": ["2020", "2020-05", "2020-05-06"]}),
+    Nasty("names of rows without a name, as R writes them", text("age,sex\n1,34,f\n2,41,m\n3,50,f\n"),
+          refused="not 2 cells", hint="quote cells"),
     Nasty("JSON", raw(b"[]", "data.json"), refused="unknown kind of file", hint="read_json('data.json')"),
 )  # fmt: skip
 

@@ -51,7 +51,7 @@ def among_health(**columns: Any) -> Schema:
         ((0, 1, 2, 3), Role.SENSITIVE),
         (tuple(np.round(np.linspace(0.1, 9, 80), 2)), Role.SENSITIVE),
         (tuple(range(90, 190)), Role.SENSITIVE),
-        ((1, 2), Role.QUASI_IDENTIFIER),
+        ((1, 2), Role.SENSITIVE),
         (tuple(range(1, 9)), Role.QUASI_IDENTIFIER),
         (("qua", "bru", "zot"), Role.QUASI_IDENTIFIER),
     ],
@@ -73,6 +73,30 @@ def test_items_of_a_questionnaire_are_told_by_their_stem_and_their_values() -> N
     found = among_known(**items, q4_9=some("qua", "bru"))
     assert all(found[n].role is Role.SENSITIVE and "answers" in found[n].reason for n in items)
     assert "answers" not in found["q4_9"].reason
+
+
+def test_a_battery_of_questions_is_not_read_by_the_letters_of_single_names() -> None:
+    """`nat` and `aid` are no birth and no number where ten columns begin so and have the same answers."""
+    names = ("natspac", "nataid", "natrace", "natcity", "natarms", "natsoc", "natfare")
+    found = among_known(**{name: some(-1, 0, 1) for name in names})
+    assert all(found[n].role is Role.SENSITIVE and "battery" in found[n].reason for n in names)
+    known = among_known(**{f"region{i}": some(1, 2, 3) for i in range(8)})
+    assert known["region4"].role is Role.QUASI_IDENTIFIER
+
+
+def test_measurements_are_no_ages_and_what_rises_in_blocks_numbers_groups() -> None:
+    pulses = np.clip(np.round(DRAW.normal(40, 9, 4_000)), 5, 80).astype(int)
+    table = {"no": [f"A{i:05d}" for i in range(4_000)], "zzq": pulses, "diabetes": pulses % 2}
+    assert "ages" not in infer(pa.table(table))["zzq"].reason
+    blocks = np.sort(DRAW.integers(4, 2_000, ROWS))
+    assert roles(intnum=blocks)["intnum"].role is Role.PERSON
+
+
+@pytest.mark.parametrize("name", ["ScrSSN", "treatment_buddy_tel", "lab_contact_phone"])
+def test_a_number_that_leads_to_a_person_is_one_whatever_stands_beside_it(name: str) -> None:
+    for least, most in ((10**8, 10**9), (10**9, 10**10)):
+        found = roles(**{name: DRAW.integers(least, most, ROWS)})[name]
+        assert found.role in (Role.IDENTIFIER, Role.PERSON), found.reason
 
 
 def test_ages_and_sexes_are_looked_for_where_no_name_says_them() -> None:
@@ -145,6 +169,17 @@ def test_numbers_that_begin_with_a_day_of_birth_are_numbers_of_people() -> None:
     times = [f"{d:%Y%m%d}{n:02d}30" for d, n in zip(born, DRAW.integers(0, 24, ROWS), strict=True)]
     assert checked_numbers(times)[0] == ""
     assert checked_numbers([f"{n:010d}" for n in DRAW.integers(10**9, 10**10, ROWS)])[0] == ""
+
+
+def test_a_logarithm_is_what_it_is_of_and_weights_of_surveys_are_finer_than_scales() -> None:
+    assert (
+        read("loginc").first("income") and read("lnhhexp").first("income") and read("pcdx").first("diagnosis")
+    )
+    fine = np.round(DRAW.gamma(4, 0.25, ROWS) + 0.01, 6)
+    for name in ("FACTOR07", "wt_nurse", "peso_ind"):
+        assert roles(**{name: fine})[name].role is Role.WEIGHT, name
+    assert roles(costwt=fine)["costwt"].role is not Role.WEIGHT
+    assert roles(num_visits=some(0, 1, 2, 3, 7))["num_visits"].role is Role.SENSITIVE
 
 
 def test_names_of_places_are_no_names_of_people() -> None:

@@ -30,17 +30,20 @@ _NAMES_PEOPLE = (Role.IDENTIFIER, Role.PERSON)
 _SEEN = "; "  # between the parts of a reason; why it has its role is the first
 
 
-def infer(sample: pa.Table, *, hints: Schema | None = None, whole: bool = True) -> Schema:
+def infer(
+    sample: pa.Table, *, hints: Schema | None = None, whole: bool = True, points: bool = True
+) -> Schema:
     """A schema for the columns of a sample (the head of the data).
 
     hints: what the file itself says (labels, missing codes, levels). A hint wins over a guess, except that
     a file cannot confirm that its domains are public: only a schema given by a person can.
     whole: whether the sample is all there is; if not, numbers in reasons say that they are of a sample.
+    points: a point marks decimals, where a number is stored as text; false for files with decimal commas.
     """
     known = {column.name: column for column in hints} if hints is not None else {}
     looked = []
     for i, name in enumerate(sample.column_names):
-        facts, column = _look(name, sample.column(i), whole)
+        facts, column = _look(name, sample.column(i), whole, points)
         if name in known:
             facts = replace(facts, label=known[name].description, meanings=known[name].labels)
         looked.append((facts, column))
@@ -75,11 +78,11 @@ def _with_hint(guess: Column, hint: Column) -> Column:
     )
 
 
-def _look(name: str, column: pa.ChunkedArray, whole: bool) -> tuple[Facts, Column]:
+def _look(name: str, column: pa.ChunkedArray, whole: bool, points: bool = True) -> tuple[Facts, Column]:
     """What is known of a column, and the column without a role."""
     values, marks = filled_cells(column)
     levels, counts = counted(values)
-    type_ = shapes.type_name(values, marks, levels)
+    type_ = shapes.type_name(values, marks, levels, points=points)
     cells = HeadCells(name, values, len(levels), len(column), type_, marks, whole)
     kind, why, separator = kind_of(cells, levels, column.type)
     codes: tuple[Value, ...] = ()

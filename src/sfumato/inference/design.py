@@ -14,7 +14,7 @@ from sfumato.schema import Kind, Role
 _HEAVY = 1_000  # no body weighs that much, in kilograms or pounds
 _UNITS = frozenset(("kg", "g", "gr", "gram", "grams", "gramm", "grammes", "gramos", "lb", "lbs"))
 _WEIGHTED = re.compile(r"(?i)[a-z]w(gh?)?t(?![a-z]{3})")
-_BODY = ("birth", "event", "body", "days", "months")
+_BODY = ("birth", "event", "body", "days", "months", "money", "procedure")  # a cost weight is a price
 
 
 def survey_weight(facts: Facts, reading: Reading) -> Clue | None:
@@ -30,6 +30,8 @@ def survey_weight(facts: Facts, reading: Reading) -> Clue | None:
             LIKELY,
             "'wt' in the name, and numbers with decimals that no scale shows: a survey weight",
         )
+    if numeric and "factor" in reading.words and not facts.is_whole_number and float(facts.numbers.min()) > 0:
+        return Clue(Role.WEIGHT, LIKELY, "'factor' in the name, and numbers with decimals: a survey weight")
     word = reading.first("weight")
     if not word or not numeric:
         return None
@@ -38,6 +40,10 @@ def survey_weight(facts: Facts, reading: Reading) -> Clue | None:
         return Clue(Role.WEIGHT, SURE, f"'{survey}' and '{word}' in the name say a survey weight")
     if word in ("w", "kg"):
         return None
+    if _is_fine(facts, 3) and not reading.first(*_BODY) and not _UNITS.intersection(reading.words):
+        return Clue(
+            Role.WEIGHT, LIKELY, f"'{word}' in the name, and numbers finer than a scale: a survey weight"
+        )
     if _in_grams(facts):
         return Clue(Role.SENSITIVE, LIKELY, f"'{word}' in the name, and numbers as newborns weigh in grams")
     if facts.median() > _HEAVY and not reading.first(*_BODY) and not _UNITS.intersection(reading.words):
@@ -50,11 +56,12 @@ def survey_weight(facts: Facts, reading: Reading) -> Clue | None:
     return Clue(Role.OTHER, LIKELY, why)
 
 
-def _is_fine(facts: Facts) -> bool:
-    """Numbers from 0 on with three decimals or more, most of them in one row: no scale shows them."""
+def _is_fine(facts: Facts, places: int = 2) -> bool:
+    """Numbers from 0 on with more decimals than that, most of them in one row: no scale shows them."""
     if facts.is_whole_number or facts.share_alone < 0.5 or float(facts.numbers.min()) < 0:
         return False
-    return bool(np.mean(np.abs(facts.numbers * 100 - np.round(facts.numbers * 100)) > 1e-6) > 0.8)
+    scaled = facts.numbers * 10**places
+    return bool(np.mean(np.abs(scaled - np.round(scaled)) > 1e-6) > 0.8)
 
 
 def _in_grams(facts: Facts) -> bool:

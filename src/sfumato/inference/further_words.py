@@ -13,7 +13,7 @@ FURTHER = {
         "epostadresse passnummer kontonr nipc contribuinte niss utente nutente numutente cidadao "
         "cartaocidadao cartao apelido apelidos sobrenome morada endereco telemovel telefone correio "
         "matricula rg cns nis pis subjinit initial nok ctin nin kaiser sozversnr svnummer mrnumber pan "
-        "acct bankacct ifsc cell tessera tesserasan licenseplate plate driverlicense homephone nm "
+        "acct bankacct ifsc cell tessera tesserasan licenseplate driverlicense homephone nm "
         "insurednm respname burgerservicenr"
     ),
     "number": (

@@ -23,6 +23,7 @@ _NEARLY = 0.95  # different values per filled cell, from which on a column numbe
 _FEW = 20  # values: a number of so few things names nobody
 _MANY = 50
 _SAME = 4
+_SHORT_NAME = 3
 _LONG = 7  # digits of a number that is no quantity, if all values have as many
 _QUANTITY = word_set("no num number nbr n nombre numero nmbr total")  # also 'how many'
 _COUNTED = _QUANTITY | word_set("nr nummer")  # of a hospital: whom it treats, rather than which it is
@@ -44,6 +45,7 @@ _MEASURED = (
     "count", "days", "months", "symptom", "health",
 )  # fmt: skip
 _NAME = word_set("name names nm nom noms nombre nome naam navn namn")
+_ADDRESS = word_set("address adresse adres direccion indirizzo endereco morada domicilio domicile addr")
 _HASH = re.compile(r"(?=[0-9A-Fa-f]*[A-Fa-f])(?=[0-9A-Fa-f]*\d)[0-9A-Fa-f]{12,}")
 _ID_LIKE = re.compile(r"(?=.*\d)[A-Za-z0-9][A-Za-z0-9_./ -]{4,}")
 _IP = re.compile(r"((25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(25[0-5]|2[0-4]\d|1?\d?\d)")
@@ -90,10 +92,26 @@ def _by_form(facts: Facts, reading: Reading) -> Clue | None:
 def _by_direct_name(facts: Facts, reading: Reading) -> Clue | None:
     word = reading.first("direct")
     elsewhere = reading.first(*(c for c in _ELSEWHERE if c != "place"))
-    of_place = "place" in reading and word in _NAME and facts.share_distinct < 0.2  # the name of a county
-    if word and not elsewhere and not of_place and facts.kind is not Kind.FLAG and "count" not in reading:
+    # The name of a county, the code of an address.
+    coded = word in _ADDRESS and "code" in reading.words
+    of_place = (coded or ("place" in reading and word in _NAME)) and facts.share_distinct < 0.2
+    long = len(facts.widths) == 1 and min(facts.widths) >= 6 and facts.share_distinct > 0.02
+    own = word not in _NAME and facts.distinct >= _FEW and (facts.share_distinct > 0.5 or long)
+    if (
+        word
+        and (own or not elsewhere)
+        and not of_place
+        and facts.kind is not Kind.FLAG
+        and "count" not in reading
+    ):
         varied = facts.distinct >= _FEW and max(facts.widths) >= 5
-        people = facts.distinct > _SAME or facts.filled < _MANY * 10  # four names are none of 500 people
+        # Four names, or twenty codes, are not of 500 people.
+        few = (
+            _FEW
+            if all((len(t) < _SHORT_NAME and t.isascii()) or any(c.isdigit() for c in t) for t in facts.texts)
+            else _SAME
+        )
+        people = facts.distinct > few or facts.filled < _MANY * 10
         if (facts.type == "text" and people) or (facts.is_whole_number and varied):
             return Clue(Role.IDENTIFIER, SURE, f"'{word}' in the name leads straight to a person")
     if not is_text(facts.levels.type) or facts.kind is not Kind.NOMINAL:
@@ -191,7 +209,16 @@ def _by_values(facts: Facts, reading: Reading, unique: bool) -> Clue | None:
             digits = max(facts.widths)
             why = f"numbers of {digits} digits that repeat, as those of people do: {_different(facts)}"
             return Clue(Role.PERSON, UNSURE if reading.first(*_CODED) else LIKELY, why)
-        if facts.distinct >= 3 * _MANY and facts.share_distinct >= 0.05 and _evenly(facts, one_width):
+        if facts.in_order and _in_blocks(facts) and not reading.first("date", "stratum", "psu", *_CODED):
+            why = f"whole numbers that rise from row to row, as those of groups of rows: {_different(facts)}"
+            return Clue(Role.PERSON, UNSURE, why)
+        coded = reading.words[-1:] in (("cd",), ("code",), ("kode",), ("cod",))  # of something, not somebody
+        if (
+            facts.distinct >= 3 * _MANY
+            and facts.share_distinct >= 0.05
+            and _evenly(facts, one_width)
+            and not coded
+        ):
             why = f"whole numbers spread as evenly as numbers of people are: {_different(facts)}"
             return Clue(Role.PERSON, UNSURE, why)
         return None
@@ -227,6 +254,11 @@ def _numbered(facts: Facts, reading: Reading, why: str, confidence: str) -> Clue
 def _too_long_to_count(facts: Facts, reading: Reading) -> bool:
     """Nine digits or more, each row its own: no count or result has them, whatever the name says."""
     return min(facts.widths) >= 9 and len(facts.widths) == 1 and not reading.first("money", "income")
+
+
+def _in_blocks(facts: Facts) -> bool:
+    """Many numbers in a few rows each, with gaps: no column that a table is sorted by but those of ids."""
+    return facts.distinct >= 2 * _MANY and facts.share_distinct >= 0.1 and float(facts.counts.max()) <= _FEW
 
 
 def _evenly(facts: Facts, one_width: bool) -> bool:

@@ -133,7 +133,7 @@ _SURNAMES = (
 _NAMES = frozenset(w for word in (_GIVEN + " " + _SURNAMES).split() for w in words(word))
 _RESULTS = word_set(
     "positive negative borderline equivocal indeterminate reactive nonreactive positiv negativ positif "
-    "negatif positivo negativo positief negatief abnormal pathological pathologisch"
+    "negatif positivo negativo positief negatief pos neg abnormal pathological pathologisch"
 )
 _DEGREES = word_set(
     "mild moderate severe extreme minor major leicht mittel schwer leger modere severe leve moderado grave "
@@ -166,7 +166,7 @@ _BAND = re.compile(
 _YEARS = re.compile(r" ?(years?|yrs?|jahre|ans|anos|años|anni|jaar|let|lat|ar|år)\.?$", re.IGNORECASE)
 _OLDEST = 115
 _UNIT = re.compile(
-    r"%|[munpkµ]?(g|mol|l|eq|m|iu|u|s|kat|gy|bq|osm)(/([dmµup]?l|kg|g|min|h|d|day|hr|mol|mmol|m2|24h|"
+    r"%|m?s|[munpkµ]?(g|mol|l|eq|m|iu|u|kat|gy|bq|osm)(/([dmµup]?l|kg|g|min|h|d|day|hr|mol|mmol|m2|24h|"
     r"1\.73.*))?|"
     r"m?iu/m?l|mm ?hg|cm ?h2o|bpm|/min|(beats|breaths|insp)/min|°?[cf]|cm|mm|km|kcal|kj|"
     r"10\^?[0-9]+/[uµ]?l|[km]?/[uµ]l|"

@@ -55,6 +55,9 @@ _SHORTEST = 4  # letters of a word before an ending that is not known: 'racex'
 _LONGEST_END = 2
 _CUT_OFF = 6  # letters of a word that lost its end
 _ENDINGS = word_set("nation ration station mission")  # of other words: urination, duration
+_KNOWN_BY_END = word_set("dx hx rx tx")  # after two letters of what: pcdx
+_LOGARITHMS = ("log", "ln")
+_AMOUNTS = frozenset({"money", "income", "lab", "vital", "age", "education"})
 _AFTER_PREFIX = 6  # letters of a word after a prefix that is not known: 'pgfamstd'
 
 DIRECT = words_of("direct")
@@ -124,12 +127,18 @@ def parts(word: str) -> tuple[str, ...]:
         if plain in WORDS:
             return (plain,)
     if len(word) == 4:
-        return (_shortened(word) or word,)
+        return (word[2:],) if word[2:] in _KNOWN_BY_END else (_shortened(word) or word,)
+    for sign in _LOGARITHMS:
+        rest = word.removeprefix(sign)
+        inner = _cover(rest, True) if rest != word and len(rest) >= 3 else ()
+        if inner and WORDS[inner[-1]] & _AMOUNTS:
+            return inner  # the logarithm of an amount is that amount
     found = _cover(word, True)
     if found:
         return found
     for cut in range(len(word) - 1, len(word) - 1 - _LONGEST_END, -1):
-        found = _cover(word[:cut], True) if cut >= _SHORTEST else ()
+        short = _SHORTEST + (len(word) - cut > 1)  # 'racex', but no 'pain' in 'painac'
+        found = _cover(word[:cut], True) if cut >= short else ()
         if found and (len(found) > 1 or len(found[0]) >= _SHORTEST):
             return found
     for cut in range(1, 5):

@@ -15,11 +15,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import pyarrow as pa
 
 from sfumato.inference import design, fallback, identifiers, structure, themes
-from sfumato.inference.clues import LIKELY, UNSURE, Clue
+from sfumato.inference.clues import LIKELY, SURE, UNSURE, Clue
 from sfumato.inference.facts import Facts
 from sfumato.inference.names import Reading, read
 from sfumato.inference.surveys import Dictionary, dictionaries, meaning
-from sfumato.inference.vocabulary import GENERIC, NEUTRAL, WORDS
+from sfumato.inference.vocabulary import GENERIC, NEUTRAL, WORDS, word_set
 from sfumato.schema import Kind, Role
 from sfumato.sources import is_text
 
@@ -31,6 +31,8 @@ _SHORTEST_DAY = 5  # signs: 1/1/9
 _DAYS = 3  # different values of a day that is not read as one
 _LONG = 200  # rows in which codes of a system repeat
 _AMOUNT = re.compile(r"[<>~±+-]? ?[$€£]? ?[\d.,' ]+ ?(%|[A-Za-zµ€]{1,3}(/[A-Za-z]{1,2})?)?")
+_LINKS = word_set("in of at by to for per is or de la le du des der die das von di del el")
+_COUNTS = word_set("number num count cnt total n anzahl nombre numero aantal")
 NOTHING_FILLED = "no filled cell to judge by"
 
 
@@ -115,7 +117,7 @@ def role_of(facts: Facts, reading: Reading) -> Clue:
     sampled = design.sampling(facts, reading)
     wanted = sampled or themes.theme(facts, reading)
     named = identifiers.identifier(facts, reading)
-    if named is not None and not _outweighed(facts, named, wanted):
+    if named is not None and not (_outweighed(facts, named, wanted) or (sampled and _by_form(named))):
         return named
     return wanted or _unread_day(facts, reading) or _remark(facts, reading) or _other(reading)
 
@@ -156,6 +158,11 @@ def _outweighed(facts: Facts, named: Clue, wanted: Clue | None) -> bool:
     return by_values and (wanted.role is not Role.OTHER) and not wanted.why.startswith("numbers with cents")
 
 
+def _by_form(named: Clue) -> bool:
+    """Whether nothing but how its numbers look makes a column one of people."""
+    return named.confidence != SURE and named.why.startswith(("numbers of", "whole numbers", "letters and"))
+
+
 def _is_own_text(facts: Facts) -> bool:
     """Words or codes of which a long table has (nearly) another one in every row; no amounts or results."""
     if facts.filled < _LONG or facts.share_distinct < 0.9 or facts.is_number:
@@ -173,11 +180,12 @@ def _other(reading: Reading) -> Clue:
     word = reading.first("thing", "count", "stratum", "psu", "date", "body", "weight", "text")
     word = word or next((w for w in reading.words if w in NEUTRAL), "")
     way = reading.first("event", "stay", "record")  # the type of an admission, the status of a claim
-    read = [w for w in reading.words if len(w) > 2 and not w.isdigit()]
+    read = [w for w in reading.words if len(w) > 1 and not w.isdigit() and w not in _LINKS]
     word = (
         word if len(word) > 1 or word == "".join(reading.words) else ""
     )  # a letter among others says nothing
     known = " of " in word or all(w in WORDS or w in NEUTRAL for w in read)  # of a survey's dictionary
-    if word and (word not in GENERIC or way) and known:
+    bare = word in _COUNTS and reading.only("number", "count", "thing")  # how many of what?
+    if word and (word not in GENERIC or way) and known and not bare:
         return Clue(Role.OTHER, LIKELY, f"'{word}' in the name, and nothing that others know or want")
     return Clue(Role.OTHER, UNSURE, f"{fallback.NOT_EXPLAINED}: look twice")

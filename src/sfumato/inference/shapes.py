@@ -8,7 +8,9 @@ import pyarrow.compute as pc
 from sfumato.sources import is_text
 
 _INTEGER = r"^-?(0|[1-9]\d{0,17})$"
-_REAL = r"^-?((0|[1-9]\d{0,17})(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$"
+_REAL = (  # 3E2 is a code: programs write 3E+02 or 3.0E2
+    r"^-?((0|[1-9]\d{0,17})(\.\d*([eE][+-]?\d{1,3})?|(E[+-]|e[+-]?)\d{1,3})?|\.\d+([eE][+-]?\d{1,3})?)$"
+)
 _DAY = r"^\d{4}-\d{2}-\d{2}$"
 _YEAR, _MONTH, _DATE = r"(1[89]|20)\d\d", r"(0[1-9]|1[0-2])", r"(0[1-9]|[12]\d|3[01])"
 _COMPACT_DAYS = (  # 20240131, 31012024, 01312024
@@ -64,8 +66,13 @@ def _share(values: pa.Array, pattern: str) -> float:
     return float(hits) / len(values) if len(values) else 0.0
 
 
-def type_name(values: pa.Array, marks: int = 0, levels: pa.Array | None = None) -> str:
-    """The schema's word for the type; text that holds plain numbers or ISO days throughout is those."""
+def type_name(
+    values: pa.Array, marks: int = 0, levels: pa.Array | None = None, *, points: bool = True
+) -> str:
+    """The schema's word for the type; text that holds plain numbers or ISO days throughout is those.
+
+    points: a point marks decimals; in files where a comma does, 1.234 is a thousand and more.
+    """
     type_ = values.type
     for test, name in (
         (pa.types.is_boolean, "boolean"), (pa.types.is_integer, "integer"), (pa.types.is_floating, "real"),
@@ -80,7 +87,8 @@ def type_name(values: pa.Array, marks: int = 0, levels: pa.Array | None = None) 
     values = pc.unique(values) if levels is None else levels
     if is_compact_day(values):
         return "text"
-    for pattern, name in ((_INTEGER, "integer"), (_REAL, "real"), (_DAY, "date")):
+    numbers = ((_INTEGER, "integer"), (_REAL, "real")) if points else ()
+    for pattern, name in (*numbers, (_DAY, "date")):
         if _share(values.slice(0, 100), pattern) == 1.0 and _share(values, pattern) == 1.0:
             return name if name != "date" or _is_calendar(values) else "text"
     return "text"

@@ -176,6 +176,8 @@ def _codes_of_things(
     for name, clue in clues.items() if people else ():
         if clue.role is not Role.PERSON or clue.confidence == SURE or name in people:
             continue
+        if readings[name].first("record", "household", "personnumber") or readings[name].only("number"):
+            continue  # the number of a stay is one, however the rows of this table fall
         a, b = head.codes(name), head.codes(people[0])
         kept = (a > 0) & (b > 0)
         pairs = len(np.unique(a[kept] << 32 | b[kept]))

@@ -173,7 +173,9 @@ _DICTIONARIES = (
         DTH(DTC|FL|DY): death
         [A-Z]{{2}}\\w*DTC: event date
         ARM|ARMCD|ACTARM|EX{_SDTM}|PR{_SDTM}: procedure
-        AE{_SDTM}|MH{_SDTM}|DS{_SDTM}|FA{_SDTM}: disease
+        AE{_SDTM}|MH{_SDTM}|DS{_SDTM}|FA{_SDTM}|DV{_SDTM}|CE{_SDTM}: disease
+        TRT(\\d\\d)?[AP]N?: procedure
+        PARAM\\w*|PARCAT\\d|AVALC?|AVALCAT\\d|CRIT\\d\\w*|BASEC?|P?CHG|[AB]NRIND: lab
         CM{_SDTM}: drug
         LB{_SDTM}|EG{_SDTM}|TR{_SDTM}|TU{_SDTM}|RS{_SDTM}: lab
         VS{_SDTM}: vital

@@ -47,6 +47,7 @@ _MOST_SEXES = 12
 _ACTS = word_set("sex sexe sexo sesso")  # also what people do
 _BEGUN = word_set("start started onset began begun quit stopped first debut inicio beginn debut")
 _YES_NO = word_set("0 1 2 9 y n u j o s t yes no ja nein nee oui non si sim nao true false")
+_ASKED = tuple({"1", "2", no} for no in ("8", "9", "-1", "-8", "-9"))  # yes, no, no answer
 _OLDEST = 125
 
 
@@ -94,7 +95,10 @@ def _by_codes(facts: Facts, reading: Reading) -> Clue | None:
     if reading.first("place", "number", "site") and not hinted:
         return None
     system = code_system(facts.texts, alone=not hinted)
-    if not system:
+    loose = system.startswith("NDC") and not any(
+        "-" in t for t in facts.texts[:20]
+    )  # ten digits are many things
+    if not system or (loose and (not reading.first("drug") or facts.share_distinct > 0.5)):
         return None
     return Clue(Role.SENSITIVE, SURE if hinted else LIKELY, f"the values look like {system}")
 
@@ -199,6 +203,7 @@ def _by_name(facts: Facts, reading: Reading) -> Clue | None:
         or _about_births_and_deaths(facts, reading)
         or _wanted_or_known(facts, reading)
         or _event(facts, reading)
+        or _how_often(facts, reading)
     )
 
 
@@ -258,6 +263,8 @@ def _about_age(facts: Facts, reading: Reading) -> Clue | None:
         return Clue(
             Role.SENSITIVE, LIKELY, f"'{at}' in the name: the age of something a person keeps to themselves"
         )
+    if {t.removesuffix(".0") for t in facts.texts[:5]} in _ASKED:
+        return None  # whether something was so at an age, or within years
     unit = age_unit(facts, reading)
     numbers = facts.numbers
     plausible = not len(numbers) or numbers.max() <= _OLDEST * {"months": 12.5, "days": 366}.get(unit, 1)
@@ -367,6 +374,15 @@ def _event(facts: Facts, reading: Reading) -> Clue | None:
     if event and "date" in reading:
         return _quasi(event, "an event others notice", LIKELY)
     return None
+
+
+def _how_often(facts: Facts, reading: Reading) -> Clue | None:
+    """How many visits, stays, episodes: small whole numbers from 0 or 1 on."""
+    how, what = reading.first("count"), reading.first("event", "record", "site")
+    counted = facts.is_whole_number and len(facts.numbers) > 0 and 0 <= facts.numbers.min() <= 1
+    if not how or not what or how == what or not counted or facts.share_distinct > 0.5:
+        return None
+    return Clue(Role.SENSITIVE, LIKELY, f"'{how}' and '{what}' in the name: how often somebody was treated")
 
 
 def _confidence(facts: Facts, word: str) -> str:

@@ -75,7 +75,7 @@ _ABOUT = {
         "test lab plan column variable version batch mode modus modalita concept class klasse classe "
         "grade level group gruppe groupe scale item question day days week month year code unit "
         "method quelle origen origine herkomst art grund motivo motif reden description desc grad niveau "
-        "nivel livello"
+        "nivel livello plate well barcode lane flowcell adapter sequencer"
     ),
     # -- what others may know --------------------------------------------------------------------------
     "age": (
@@ -118,7 +118,7 @@ _ABOUT = {
         "arbeit arbeitgeber taetigkeit stellung isco metier emploi travail csp ocupacion empleo trabajo "
         "occupazione professione lavoro impiego beroep werk arbeid werkgever veteran military retraite "
         "pensionne company firm firma unternehmen entreprise empresa azienda bedrijf angestellt "
-        "berufsstatus erwerbsstatus employmentstatus"
+        "berufsstatus erwerbsstatus employmentstatus manufacturing construction agriculture"
     ),
     "nation": (
         "nationality nationalitaet nation staatsangehoerigkeit staatsbuergerschaft nationalite "
@@ -126,7 +126,10 @@ _ABOUT = {
         "immigrant immigration herkunft herkunftsland corigin usa foreign foreignborn bornabroad"
     ),
     "language": "language languages sprache muttersprache langue idioma lengua lingua taal moedertaal",
-    "religion": "religion religious konfession glaube religione culto godsdienst geloof",
+    "religion": (
+        "religion religious konfession glaube religione culto godsdienst geloof catholic protestant muslim "
+        "hindu jewish buddhist christian orthodox evangelical atheist"
+    ),
     "family": (
         "famsize famsze hhsize hhsiz hhgr familysize householdsize haushaltsgroesse kinder kinderzahl "
         "children child kids siblings parity babies numadult adults enfants fratrie hijos hermanos figli "
@@ -193,8 +196,8 @@ _ABOUT = {
         "procedure procedures prcdr proc prozedur prozeduren opertn operation operations surgery ops ccam "
         "acte actes cpt hcpcs drg drgs msdrg aprdrg mdc apc ghm ghs grd intervention interventi "
         "intervento procedura procedimiento procedimientos ingreep verrichting zorgactiviteit dbc "
-        "zorgproduct goae ebm severity sev illness gravedad gravita treatment therapy therapie behandlung "
-        "behandeling traitement tratamiento terapia radiation chemo intubado intubated ventilator "
+        "zorgproduct goae ebm gop severity sev illness gravedad gravita treatment therapy therapie "
+        "behandlung behandeling traitement tratamiento terapia radiation chemo intubado intubated ventilator "
         "ventilation beatmung beatmungsstunden icu uci"
     ),
     "drug": (
@@ -228,7 +231,7 @@ _ABOUT = {
     "symptom": (
         "symptom symptoms symptome pain schmerz schmerzen douleur dolor dolore pijn fever fieber fievre "
         "fiebre febbre koorts injury injuries verletzung blessure lesion trauma fracture wound suicide "
-        "suicidal selfharm sleeptrouble fatigue phq gad apgar gcs sofa"
+        "suicidal inj selfharm sleeptrouble fatigue phq gad apgar gcs sofa"
     ),
     "lab": (
         "lab labs result results resultat ergebnis resultado risultato glucose glu glycemie glucemia "
@@ -284,7 +287,8 @@ _ABOUT = {
     ),
     "income": (
         "income incomes inc faminc hhinc hhincome hhincomemid ttlp earnings salary salaries wage wages "
-        "wealth asset assets poverty povcat pir zipinc hghinc linc einkommen gehalt lohn bruttolohn "
+        "incom rincom brutto wealth asset assets poverty povcat pir zipinc hghinc linc einkommen gehalt "
+        "lohn bruttolohn "
         "nettolohn vermoegen pglabgro pglabnet revenu revenus salaire patrimoine ingresos renta sueldo "
         "salario reddito stipendio inkomen salaris vermogen welfare sozialhilfe indhhin indfmpir capital"
     ),
@@ -336,7 +340,7 @@ _ABOUT = {
 NEUTRAL = word_set(
     "percentage percent stage package average usage message image storage voltage village mileage postage "
     "damage manage passage essex sussex middlesex wessex racetrack zipper identity landing island "
-    "statement estate notebook showcase update landscape important report agent"
+    "statement estate notebook showcase update landscape important report agent tissue"
 )
 
 # Words that say what kind of thing a column is, not what about: a status may be a marriage's or a tumour's.

@@ -22,6 +22,7 @@ from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoWarnin
 from sfumato.inference import infer
 from sfumato.io.addresses import is_cloud, is_url, local_path
 from sfumato.io.cloud import read_cloud
+from sfumato.io.csv import TextFiles
 from sfumato.io.dialect import Dialect
 from sfumato.io.engines import from_url
 from sfumato.io.files import FORMATS, files_of, format_of, read_files, refuse
@@ -191,7 +192,9 @@ def _is_unfit(type_: pa.DataType) -> bool:
 def _guessed(source: Source, columns: Sequence[str], hints: Schema | None) -> Schema:
     sample = _sample(source, columns)
     most = _ENGINE_SAMPLE_ROWS if isinstance(source, EngineSource) else _SAMPLE_ROWS
-    return infer(sample, hints=hints, whole=sample.num_rows < most)
+    origin = source.origin
+    points = not (isinstance(origin, TextFiles) and origin.dialect.decimal == ",")
+    return infer(sample, hints=hints, whole=sample.num_rows < most, points=points)
 
 
 def _sample(source: Source, columns: Sequence[str]) -> pa.Table:

@@ -3,7 +3,7 @@
 The rule, for a column whose filled cells all look alike: whole numbers are `integer`, numbers with a
 fraction or an exponent are `real`, the words true and false are `boolean`, days are `date`, days with a
 time are `datetime` (`instant` with an offset from UTC), everything else is `text`. A number with a
-leading zero or more than 18 digits is a code, not a quantity: the column stays text.
+leading zero or more than 18 digits is a code, not a quantity: the column stays text. So is 3E2.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ ARROW_TYPES: dict[str, pa.DataType] = {
 _INTEGER = r"^[+-]?(0|[1-9]\d{0,17})$"
 _ANY_INTEGER = r"^[+-]?\d{1,18}$"
 _REAL = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$"
-_CODE_LIKE = r"^[+-]?(0[\dxX]|\d{19})"  # not a quantity: a float would round it
+# Not a quantity: a float would round it, or read the ward 3E2 as three hundred (programs write 3E+02, 3.0E2).
+_CODE_LIKE = r"^[+-]?(0[\dxX]|\d{19}|\d{1,3}E\d{1,2}$)"
 _TIME = r"[ T](?P<t>\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)"
 _BETWEEN = r"(?:[/-]|\. ?)"  # 31. 1. 2024 as in Czechia; and a dot behind, as in Croatia and Hungary
 _DAY = {

@@ -98,6 +98,7 @@ def read(
 
 _NAMELESS = "\0"  # begins what columns without a name are called here
 _ROW_NAMES = "row_id"  # of a first column without a name
+_UNSEEN = "\u200b\u200c\u200d\u2060\ufeff\u00ad "  # signs that nobody sees around a name, or types
 
 # -- names -----------------------------------------------------------------------------------------
 
@@ -114,6 +115,7 @@ def _header(path: Path, dialect: Dialect) -> list[str]:
     if not dialect.header:
         return [f"column_{k + 1}" for k in range(width)]
     names = rows[0][:width] if not any(rows[0][width:]) else rows[0]
+    names = [name.strip(_UNSEEN) for name in names]
     if names[0] == "" and "" not in names[1:] and _ROW_NAMES not in names:
         names = [_ROW_NAMES, *names[1:]]  # pandas and R write their row names so
     faults = []
@@ -169,7 +171,7 @@ def _types(
     for name in open_names:
         cells = clean(head[name].combine_chunks(), dialect)
         types[name] = guess_type(cells, dialect)
-        say_doubts(cells, types[name], name, paths[0].name)
+        say_doubts(cells, types[name], name, paths[0].name, commas=dialect.separator == ",")
     return types
 
 
@@ -342,29 +344,31 @@ def _open(
         source.close()
         source = open_bytes(path) if packed == "zip" else pa.input_stream(str(path), compression=packed)
     nameless = [f"{_NAMELESS}{k}" for k in range(dialect.closing)]
-    reader = pyarrow.csv.open_csv(
-        _CountedStream(source, dialect.quote.encode(), quotes),
-        read_options=pyarrow.csv.ReadOptions(
-            use_threads=False,
-            block_size=_BLOCK,
-            column_names=[*names, *nameless],
-            skip_rows=dialect.skip,  # lines, where the names may run over several
-            skip_rows_after_names=rows_before_data(path, dialect),
-            encoding="utf-8" if dialect.encoding == "utf-8-sig" else dialect.encoding,
-        ),
-        parse_options=pyarrow.csv.ParseOptions(
-            delimiter=dialect.separator,
-            quote_char=dialect.quote,
-            newlines_in_values=True,
-            invalid_row_handler=faults.on_invalid_row,
-        ),
-        convert_options=pyarrow.csv.ConvertOptions(
-            column_types={name: pa.string() for name in (*wanted, *nameless)},
-            include_columns=[*wanted, *nameless],
-            strings_can_be_null=False,
-        ),
-    )
-    with source, reader:
+    with (
+        source,  # closed too where its first bytes cannot be read
+        pyarrow.csv.open_csv(
+            _CountedStream(source, dialect.quote.encode(), quotes),
+            read_options=pyarrow.csv.ReadOptions(
+                use_threads=False,
+                block_size=_BLOCK,
+                column_names=[*names, *nameless],
+                skip_rows=dialect.skip,  # lines, where the names may run over several
+                skip_rows_after_names=rows_before_data(path, dialect),
+                encoding="utf-8" if dialect.encoding == "utf-8-sig" else dialect.encoding,
+            ),
+            parse_options=pyarrow.csv.ParseOptions(
+                delimiter=dialect.separator,
+                quote_char=dialect.quote,
+                newlines_in_values=True,
+                invalid_row_handler=faults.on_invalid_row,
+            ),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types={name: pa.string() for name in (*wanted, *nameless)},
+                include_columns=[*wanted, *nameless],
+                strings_can_be_null=False,
+            ),
+        ) as reader,
+    ):
         if not nameless:
             yield from reader
             return

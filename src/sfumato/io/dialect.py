@@ -25,6 +25,9 @@ from sfumato.io.layout import DATE, MARKERS, NUMBER, TextRow, is_quantity, parse
 from sfumato.io.separators import FEW, quote_of, refuse_one_column, separator_of
 
 DATE_ORDERS = ("YMD", "DMY", "MDY")
+_THOUSANDS = re.compile(
+    r"[+-]?[1-9]\d{0,2}(\.\d{3})+"
+)  # a point that marks thousands, where commas do decimals
 _NAMES = {"\t": "tab", " ": "space"}
 _ORDER_WORDS = {"YMD": "year first", "DMY": "day first", "MDY": "month first"}
 # Above the names: what divides the cells.
@@ -323,7 +326,10 @@ def _decimal(rows: Sequence[Sequence[str]], separator: str) -> str:
         if numbers and len(numbers) >= 0.9 * len(cells):
             votes[","] += any("," in cell for cell in numbers)
             votes["."] += any("." in cell for cell in numbers)
-    return "," if votes[","] > votes["."] else "."
+            votes["thousands"] += all(_THOUSANDS.fullmatch(cell) for cell in numbers if "." in cell) and any(
+                "." in cell for cell in numbers
+            )
+    return "," if votes[","] > votes["."] - votes["thousands"] else "."
 
 
 def _date_order(rows: Sequence[Sequence[str]], path: Path) -> str:

@@ -1,7 +1,8 @@
 """What a text table may be besides what it looks like: refused, or said, before it is misread in silence.
 
 Names that stand again among the rows (files put together), quotes marked by a backslash, columns under each
-other by spaces, years of another calendar, long numbers that a spreadsheet has cut.
+other by spaces, years of another calendar, long numbers that a spreadsheet has cut, codes and thousands that
+look like fractions.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ _MARKED_QUOTE = re.compile(r'(?<!\\)\\"(?=[^,;\t|\r\n])')
 _OTHER_YEARS = r"(^|[^0-9])2[45][0-9]{2}([^0-9]|$)"  # of the Buddhist calendar: 2563 is 2020
 _OLD_YEARS = r"(^|[^0-9])1[34][0-9]{2}([^0-9]|$)"  # of the Persian or the Islamic calendar
 _CUT_NUMBER = r"^-?[0-9][.,][0-9]+[eE]\+?1[1-9]$"  # 1.23457E+15 was a number of sixteen digits
+_THOUSANDS = r"^[+-]?[1-9][0-9]{0,2}\.[0-9]{3}$"  # 12.500 is twelve and a half, or a German's 12,500
 _LOOK = 200  # lines
+_CELLS = 20_000  # looked at for numbers that are written in two ways
 
 
 def refuse_repeated_names(lines: Sequence[tuple[int, Sequence[str]]], name: str) -> None:
@@ -70,8 +73,11 @@ def refuse_spaces(text: str, name: str) -> None:
         )
 
 
-def say_doubts(cells: pa.Array, type_name: str, column: str, name: str) -> None:
-    """Say where dates have years of another calendar, and where long numbers have lost digits."""
+def say_doubts(cells: pa.Array, type_name: str, column: str, name: str, *, commas: bool = True) -> None:
+    """Say where dates have years of another calendar, and where numbers may be something else.
+
+    commas: a comma stands between cells, so that a point marks decimals, not thousands.
+    """
     filled = pc.drop_null(cells)
     if not len(filled):
         return
@@ -81,9 +87,23 @@ def say_doubts(cells: pa.Array, type_name: str, column: str, name: str) -> None:
         what = "has years before 1500: of the Persian or the Islamic calendar? They are read as they are"
     elif type_name == "real" and _share(filled, _CUT_NUMBER) > 0.5:
         what = "holds long numbers that a spreadsheet has cut (1.2E+15): their last digits are lost"
+    elif type_name == "real" and not commas and _share(filled, _THOUSANDS) == 1.0:
+        what = "may have points for thousands, and is read as fractions: say decimal=',' if so"
+    elif type_name == "real" and _written_twice(filled.slice(0, _CELLS)):
+        what = (
+            "writes the same number in two ways (as 1.1 and 1.10 are), and they are read as one: if they are "
+            'codes, give the column type = "text" in a schema'
+        )
     else:
         return
     warnings.warn(f"{name}: '{column}' {what}.", SfumatoWarning, stacklevel=3)
+
+
+def _written_twice(cells: pa.Array) -> bool:
+    """Whether fractions differ in nothing but zeros at their end, as versions and codes of ICD-9 do."""
+    cells = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
+    fractions = pc.unique(cells.filter(pc.match_substring_regex(cells, r"^[+-]?[0-9]+\.[0-9]+$")))
+    return len(pc.unique(pc.utf8_rtrim(fractions, "0"))) < len(fractions)
 
 
 def _share(cells: pa.Array, form: str) -> float:

@@ -49,6 +49,8 @@ _MAGIC = (
     (b"\x28\xb5\x2f\xfd", "a zstd archive"),
     (b"\x7fELF", "a program"),
 )
+_MARKUP = re.compile(rb"\s*<(!doctype|html|\?xml|table)", re.IGNORECASE)
+_JSON = re.compile(rb'\s*\[?\s*\{\s*"')
 
 
 _FEW = 8  # heads that are remembered at a time
@@ -125,6 +127,7 @@ def encoding_of(data: bytes, path: Path, given: str | None, more: bool) -> str:
     for start, what in _MAGIC:
         if data.startswith(start):
             raise DataError(f"{path.name} is {what}, not a text table.", hint="give the file its own suffix")
+    _refuse_markup(data.removeprefix(codecs.BOM_UTF8)[:100], path.name)
     marked = next(
         (
             name
@@ -151,6 +154,20 @@ def encoding_of(data: bytes, path: Path, given: str | None, more: bool) -> str:
     except UnicodeDecodeError:
         return FALLBACK
     return "utf-8"
+
+
+def _refuse_markup(start: bytes, name: str) -> None:
+    """Web pages and JSON under the name of a table would be cut at their commas."""
+    if _MARKUP.match(start):
+        raise DataError(
+            f"{name} is a web page or XML, not a text table.",
+            hint="open it in a spreadsheet program and save it as .csv; a page of a login is no table",
+        )
+    if _JSON.match(start):
+        raise DataError(
+            f"{name} holds JSON, not a text table.",
+            hint=f"write a table from it: pandas.read_json('{name}', lines=True).to_csv('table.csv')",
+        )
 
 
 def decoded(data: bytes, encoding: str, path: Path, more: bool) -> str:

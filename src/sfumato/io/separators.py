@@ -10,7 +10,7 @@ from sfumato.io import layout
 from sfumato.io.layout import NUMBER, TextRow, parse_rows
 
 SEPARATORS = (",", ";", "\t", "|")
-FOREIGN = ("؛", "،", "；", "，", "、", "¦", "§", "~", "^")
+FOREIGN = ("؛", "،", "；", "，", "、", "¦", "§", "~", "^", "\x01", "\x02", "\x1e", "\x1f")
 """What stands between cells elsewhere, and cannot be read as that."""
 FEW = 1 << 17
 """Characters that are enough to tell a separator."""
@@ -77,11 +77,12 @@ def refuse_one_column(text: str, quote: str, more: bool, name: str) -> None:
                 f"the first line of {name} has 1 cell, all lines below have {widths[0]}.",
                 hint=f"say header={rows[0].line} if the names are there; if it is one column, separator='|'",
             )
+    _refuse_quoted_lines(whole, name)
     for mark in FOREIGN:
         counts = {row.cells[0].count(mark) for row in whole}
         if len(whole) > 1 and len(counts) == 1 and 0 not in counts:
             raise DataError(
-                f"each line of {name} holds as many '{mark}', which seem to stand between cells.",
+                f"each line of {name} holds as many {mark!r}, which seem to stand between cells.",
                 hint="write commas in their place; if it is one column, separator='|'",
             )
     if len(whole) > 2 and whole[1].line > whole[0].line + 1:
@@ -100,3 +101,19 @@ def refuse_one_column(text: str, quote: str, more: bool, name: str) -> None:
             f"each line of {name} but the first ends with a separator.",
             hint=f"say separator='{ends.pop()}'",
         )
+
+
+def _refuse_quoted_lines(whole: Sequence[TextRow], name: str) -> None:
+    """Lines each of which stands in quotes as a whole, as a table that was saved twice."""
+    for separator in SEPARATORS:
+        counts = {row.cells[0].count(separator) for row in whole}
+        if (
+            len(whole) > 1
+            and len(counts) == 1
+            and 0 not in counts
+            and f"{separator} " not in whole[0].cells[0]
+        ):
+            raise DataError(
+                f"each line of {name} stands in quotes as a whole: its cells would become one.",
+                hint="take the quotes at the ends of the lines away; if it is one column, separator='|'",
+            )
