@@ -18,6 +18,7 @@ The class then does what `does` says:
 | exchange   | release(table, criterion, hierarchies=, key=) -> Release         | sf.anonymize       |
 | synthesize | fit(table) -> an object with sample(rows, key=, seed=) -> Release | sf.synthesize      |
 | replace    | release(table, key=) -> Release                                  | the method itself  |
+| tabulate   | what sf.tabulate knows how to do with it                         | sf.tabulate        |
 | fit        | fit(table, target, ledger=), as scikit-learn's estimators        | no release: a model |
 
 and, where it promises differential privacy, `spends(rows) -> Spending` without looking at any data.
@@ -45,6 +46,7 @@ class Does(StrEnum):
     EXCHANGE = "exchange"  # values change places between rows that are alike
     SYNTHESIZE = "synthesize"  # rows are invented
     REPLACE = "replace"  # what names people is replaced
+    TABULATE = "tabulate"  # cells are counted
     FIT = "fit"  # a score is learnt
 
 
@@ -63,6 +65,7 @@ COMMANDS = {
     Does.EXCHANGE: "anonymize",
     Does.SYNTHESIZE: "synthesize",
     Does.REPLACE: "pseudonymize",
+    Does.TABULATE: "tabulate",
     Does.FIT: "fit",
 }
 

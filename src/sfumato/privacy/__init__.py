@@ -18,7 +18,7 @@ from sfumato.privacy.grants import Budget, Grant
 from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.ledger import Client, Ledger, LedgerEntry
 from sfumato.privacy.secret import BoundedReidentification, DiverseLaw, NoGuarantee, Pseudonymous
-from sfumato.privacy.tables import HiddenCells
+from sfumato.privacy.tables import ConsistentTotals, HiddenCells
 
 __all__ = [
     "ZCDP",
@@ -29,6 +29,7 @@ __all__ = [
     "Budget",
     "Claim",
     "Client",
+    "ConsistentTotals",
     "DiverseLaw",
     "ForeignClaim",
     "Grant",

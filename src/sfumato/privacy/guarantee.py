@@ -23,7 +23,7 @@ from sfumato.privacy.differential import ZCDP, ApproxDP, DifferentialPrivacy, Pu
 from sfumato.privacy.foreign import GUEST, ForeignClaim, read, wrapped
 from sfumato.privacy.secret import BoundedReidentification, DiverseLaw, NoGuarantee, Pseudonymous
 from sfumato.privacy.signatures import strict_json
-from sfumato.privacy.tables import HiddenCells
+from sfumato.privacy.tables import ConsistentTotals, HiddenCells
 
 VERSION = 1
 KINDS: dict[str, type[Claim]] = {
@@ -31,7 +31,7 @@ KINDS: dict[str, type[Claim]] = {
     for kind in (
         KAnonymity, AlphaK, KMap, JAnonymity, LDiversity, TCloseness, KAmbiguity, BoundedReidentification,
         DiverseLaw, KMAnonymity, PureDP, ApproxDP, ZCDP, Pseudonymous, NoGuarantee, Accounted, Unaccounted,
-        HiddenCells,
+        HiddenCells, ConsistentTotals,
     )
 }  # fmt: skip
 
