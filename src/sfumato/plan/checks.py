@@ -17,7 +17,7 @@ from sfumato.plan.limits import ACCEPTED
 from sfumato.plan.production import parts_of, require_asked
 from sfumato.plan.recipes import recipe
 from sfumato.plan.step import Step
-from sfumato.plan.tables import faults_of_tables
+from sfumato.plan.tables import columns_of, faults_of_tables
 from sfumato.report.determination import Said
 from sfumato.schema import Column, Kind, Origin, Role, Schema
 from sfumato.schema.domains import ADVICE, without_public_domain
@@ -295,8 +295,8 @@ def _named(plan: PlanDocument, schema: Schema) -> Iterator[Fault]:
             if unknown:
                 yield (*at, key), f"names columns that are not in the schema: {listed(unknown)}"
         yield from _criteria(plan, schema, step)
-        synthesizes = step.declaration.does is Does.SYNTHESIZE and step.of == INPUT
-        if synthesizes and step.spends(plan.folder).claimed:
+        learns = step.declaration.does in (Does.SYNTHESIZE, Does.TABULATE) and step.of == INPUT
+        if learns and step.spends(plan.folder).claimed:
             yield from _domains(plan, schema, step)
     for i, entry in enumerate(plan.document.get("aggregates", ())):
         named = {"by": list(entry["by"]), "value": [entry["value"]]}
@@ -335,13 +335,23 @@ def _domains(plan: PlanDocument, schema: Schema, step: Step) -> Iterator[Fault]:
     apart = (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT)
     dropped = {n for n, e in plan.table("columns").items() if e.get("drop")}
     found = set(plan.table("domains").get("columns", ()))
-    wanted = step.settings.get("columns") or [
+    wanted = _counted(step) or [
         c.name for c in schema if c.role not in apart and c.kind is not Kind.TEXT and c.name not in dropped
     ]
     open_ = [schema[n] for n in wanted if n in schema and n not in found]
     waiting = without_public_domain(c for c in open_ if not _to_be_checked(c))
     if waiting:
-        yield ("steps", step.place), f"waits for domains: {waiting} ({ADVICE})"
+        yield step.at, f"waits for domains: {waiting} ({ADVICE})"
+
+
+def _counted(step: Step) -> list[str]:
+    """The columns that a step names to be learnt from; of tables those of which the layout can be read."""
+    if step.declaration.does is not Does.TABULATE:
+        return list(step.settings.get("columns") or ())
+    try:
+        return columns_of(step)
+    except SfumatoError:
+        return []  # said among the tables
 
 
 def _to_be_checked(column: Column) -> bool:

@@ -23,7 +23,6 @@ from sfumato.privacy.ledger import Payer
 from sfumato.release import Release
 from sfumato.report import DataTable, Page, Promises, Section
 from sfumato.schema import Kind, Schema
-from sfumato.schema.domains import ADVICE, without_public_domain
 from sfumato.seeds import Key
 from sfumato.table import Table
 
@@ -45,6 +44,11 @@ class PublishedTables:
 def is_tables(step: Step) -> bool:
     """Whether a step counts tables to publish."""
     return step.declaration.does is Does.TABULATE
+
+
+def columns_of(step: Step) -> list[str]:
+    """The columns that tables are laid out by."""
+    return list(dict.fromkeys(n for x in read_layouts(step.settings["by"]) for n in x.columns))
 
 
 # -- making them -------------------------------------------------------------------------------------------
@@ -93,7 +97,7 @@ def faults_of_tables(plan: PlanDocument, schema: Schema) -> Iterator[Fault]:
             "cannot be judged together with the tables before it: give all in one 'by', or a plan each",
         )
     counted = [s for s in tables if s.method != "noise"]
-    rows = [s for s in plan.released if not is_tables(s) and not _claims(plan, s)]
+    rows = [s for s in plan.released if not is_tables(s)]
     if counted and rows:
         names = listed([repr(s.name) for s in rows])
         yield (
@@ -105,17 +109,10 @@ def faults_of_tables(plan: PlanDocument, schema: Schema) -> Iterator[Fault]:
         yield from _columns(plan, schema, step)
 
 
-def _claims(plan: PlanDocument, step: Step) -> bool:
-    try:
-        return any(s.spends(plan.folder).claimed for s in (*plan.before(step), step))
-    except SfumatoError:
-        return True  # said among the steps
-
-
 def _columns(plan: PlanDocument, schema: Schema, step: Step) -> Iterator[Fault]:
-    """Columns that tables are laid out by, and domains that noise needs."""
+    """Columns that tables are laid out by, and what is summed in them."""
     try:
-        named = list(dict.fromkeys(n for x in read_layouts(step.settings["by"]) for n in x.columns))
+        named = columns_of(step)
     except SfumatoError as error:
         yield (*step.at, "by"), f": {said(error)}"
         return
@@ -132,11 +129,6 @@ def _columns(plan: PlanDocument, schema: Schema, step: Step) -> Iterator[Fault]:
         column = step.settings.get(name, "")
         if column in schema and schema[column].kind is not Kind.NUMERIC:
             yield (*step.at, name), "must be a column of numbers"
-    if step.method == "noise":
-        found = set(plan.table("domains").get("columns", ()))
-        waiting = without_public_domain(schema[n] for n in named if n in schema and n not in found)
-        if waiting:
-            yield step.at, f"waits for domains: {waiting} ({ADVICE})"
 
 
 # -- what they give away -----------------------------------------------------------------------------------
