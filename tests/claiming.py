@@ -26,6 +26,7 @@ from sfumato.table import Table
 EPSILONS = {"PureDP", "ApproxDP", "ZCDP"}
 CLAIMING = [name for name in OURS if EPSILONS & set(declaration_of(find(name)).claims)]
 ROWS, COST, TARGET = 8, 2.0, "sick"
+TABLES = ["v0,v1", "v1,v3"]
 _AMOUNTS = {"epsilon": COST, "epsilon_per_row": COST / ROWS, "epsilon_per_call": COST / ROWS}
 
 
@@ -42,7 +43,7 @@ def settings(name: str, cost: float = COST) -> dict[str, Any]:
 def does(name: str) -> Does:
     """What it does; only what can be walked here."""
     kind = OURS[name][0]
-    if kind not in (Does.SYNTHESIZE, Does.FIT):
+    if kind not in (Does.SYNTHESIZE, Does.FIT, Does.TABULATE):
         raise AssertionError(f"{name} claims an epsilon, and this walk does not know how to {kind} with one")
     return kind
 
@@ -64,7 +65,19 @@ def guarantee_of(name: str, table: Table, ledger: Payer | None = None, **more: A
         model: Any = method.fit(table, TARGET, ledger=ledger)
         promised: Guarantee = model.released("m").guarantee
         return promised
-    return sf.synthesize(table, method, ROWS, ledger=ledger).guarantee
+    return made(name, method, table, ledger).guarantee
+
+
+def made(name: str, method: Any, table: Table, ledger: Payer | None = None) -> sf.Release:
+    """A release of it."""
+    if does(name) is Does.TABULATE:
+        return sf.tabulate(table, TABLES, method=method, ledger=ledger)
+    return sf.synthesize(table, method, ROWS, ledger=ledger)
+
+
+def asked(name: str) -> dict[str, Any]:
+    """What is asked beside the method, in a step."""
+    return {"by": TABLES} if does(name) is Does.TABULATE else {"rows": ROWS}
 
 
 def saved(name: str, folder: Path, ledger: Ledger | None = None) -> Guarantee:
@@ -73,9 +86,9 @@ def saved(name: str, folder: Path, ledger: Ledger | None = None) -> Guarantee:
     if does(name) is Does.FIT:
         method.fit(table_for(name), TARGET, ledger=ledger).save(folder / "m.sfm", SigningKey.fresh())
         return load(folder / "m.sfm").guarantee
-    made = sf.synthesize(table_for(name), method, ROWS, ledger=ledger).save(folder / "release")
-    assert sf.verify(made).ok
-    return Guarantee.from_json((made / "public" / "guarantee.json").read_text("utf-8"))
+    place = made(name, method, table_for(name), ledger).save(folder / "release")
+    assert sf.verify(place).ok
+    return Guarantee.from_json((place / "public" / "guarantee.json").read_text("utf-8"))
 
 
 def with_provenance(table: Table, column: str, provenance: Any) -> Table:

@@ -257,6 +257,7 @@ _SETTINGS: dict[str, list[dict[str, Any]]] = {
     "pmi": [{"epsilon": 5.0}, {"epsilon": 5.0, "domain": "data"}],
     "marginals": [{"epsilon": 1.0}],
     "table": [{"epsilon": 1.0}, {"alpha": 1.0}, {"alpha": 1.0, "domain": "data"}],
+    "noise": [{"epsilon": 1.0}, {"epsilon": 1.0, "delta": 1e-9}],
     "additive": [{"epsilon": 20.0}],
     "forest": [{"epsilon": 20.0}],
     "logistic": [{"epsilon": 20.0}, {"epsilon": 20.0, "groups": ("sex",)}],
@@ -275,6 +276,8 @@ def promised(name: str, settings: dict[str, Any], rows: Table) -> Guarantee:
     method: Any = find(name)(**settings)
     if hasattr(method, "predict_proba"):
         return method.fit(rows, "sick").guarantee_
+    if isinstance(method, sf.PrivateTables):
+        return sf.tabulate(rows, ["sex,region", "age,sick"], method=method).guarantee
     release = sf.synthesize(rows, method=method, rows=10)
     return release.guarantee
 

@@ -141,6 +141,7 @@ if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
     from sfumato.synthesis.synthesize import synthesize as synthesize
     from sfumato.table import Table as Table
     from sfumato.tabulation.cell_keys import CellKeys as CellKeys
+    from sfumato.tabulation.private import PrivateTables as PrivateTables
     from sfumato.tabulation.rounding import ControlledRounding as ControlledRounding
     from sfumato.tabulation.rules import Dominance as Dominance
     from sfumato.tabulation.rules import Homogeneity as Homogeneity
@@ -247,6 +248,7 @@ _HOME = {
     "Pseudonymize": "pseudonyms.method",
     "PrivateLogistic": "prediction.logistic",
     "PrivateSynthesizer": "synthesis.private",
+    "PrivateTables": "tabulation.private",
     "Provenance": "schema",
     "Register": "anonymization.register",
     "Release": "release",

@@ -69,7 +69,7 @@ class PlanError(SfumatoError):
     ...     sf.Plan.from_toml("sfumato_plan = 2")
     ... except sf.PlanError as error:
     ...     print(error.faults)
-    ((1, "the plan needs 'input'"), (1, "the plan needs 'steps'"))
+    ((1, "the plan needs 'input'"),)
     """
 
     def __init__(

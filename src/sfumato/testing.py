@@ -140,6 +140,8 @@ class _Trial:
             asked = asked or {"k": 5}
         elif self.declared.does is Does.SYNTHESIZE and not self.declared.own_rows:
             asked.setdefault("rows", 60)
+        elif self.declared.does is Does.TABULATE:
+            asked.setdefault("by", ["region,diagnosis"])
         return step(self.method, **asked)
 
     @cached_property
@@ -211,7 +213,7 @@ def _declared(trial: _Trial) -> Iterator[str]:
     if not declared.page:
         yield "it names no page where it is described"
     work = _WORK.get(declared.does, "fit")
-    if not callable(getattr(kind, work, None)):
+    if declared.does is not Does.TABULATE and not callable(getattr(kind, work, None)):
         yield f"it says that it does '{declared.does}' and has no {work}()"
     for name in undeclared(kind):
         yield f"its constructor takes '{name}', of which nothing is declared"
@@ -244,9 +246,6 @@ def _round_trip(method: object) -> Iterator[str]:
         again = getattr(build(kind, {**plain, name: value}), name)
         if plain_value(parameters(kind)[name].parameter, again) != value:
             yield f"'{name}', written down and read again, is another"
-
-
-# -- what it refuses -----------------------------------------------------------------------------------
 
 
 def _refusals(trial: _Trial) -> Iterator[str]:
@@ -301,11 +300,10 @@ def _refused(attempt: Callable[[], Any], what: str) -> Iterator[str]:
         yield f"it takes {what}"
 
 
-# -- what it draws -------------------------------------------------------------------------------------
-
-
 def _determinism(trial: _Trial) -> Iterator[str]:
     """The same key gives the same rows. Noise comes from no key: what was fitted once is sampled twice."""
+    if trial.declared.does is Does.TABULATE and spending_of(trial.method, None).claimed:
+        return
     make: Callable[[Key], Release]
     if trial.declared.does is Does.SYNTHESIZE:
         fitted, rows = trial.step.build().fit(trial.table), trial.step.request().rows

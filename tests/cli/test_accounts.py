@@ -32,6 +32,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "pmi": [{"epsilon_per_row": 0.1}],
     "marginals": [{"epsilon": 2.0}],
     "table": [{"epsilon": 2.0}, {"alpha": 4.0}],
+    "noise": [{"epsilon": 2.0}],
     "logistic": [{"epsilon": 4.0}],
     "additive": [{"epsilon": 4.0}],
     "forest": [{"epsilon": 4.0}],
@@ -55,6 +56,8 @@ def made(name: str, settings: dict[str, Any], folder: Path, ledger: Ledger | Non
         model = method.fit(mixed(300, 0), "sick", ledger=ledger)
         model.save(folder / "m.sfm", SigningKey.fresh())
         return folder / "m.sfm"
+    if OURS[name][0] is Does.TABULATE:
+        return sf.tabulate(TABLE, "v0,v1", method=method, ledger=ledger).save(folder / "release")
     return sf.synthesize(TABLE, method, ROWS, ledger=ledger).save(folder / "release")
 
 
@@ -100,6 +103,8 @@ def test_the_command_says_it_too(sfumato: Sfumato, folder: Path, name: str, sett
     options = [str(x) for k, v in settings.items() for x in (f"--{k.replace('_', '-')}", v)]
     if OURS[name][0] is Does.FIT:
         base = ["fit", "people.csv", "--schema", "people.toml", "--target", "sick", "--sign", "my.key"]
+    elif OURS[name][0] is Does.TABULATE:
+        base = ["tabulate", "data.csv", "--schema", "data.toml", "--by", "v0,v1"]
     else:
         base = ["synthesize", "data.csv", "--schema", "data.toml", "--rows", str(ROWS)]
     base += ["--method", name, *options]

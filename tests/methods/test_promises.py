@@ -125,6 +125,7 @@ ELSEWHERE = {
     "Provenance": "it says what was paid: tests/test_found_record.py",
     "Schema": "it looks what a ledger has sealed: tests/test_found_record.py",
     "synthesize": "the door of the methods that are walked",
+    "tabulate": "the door of the methods that are walked",
     "Blocks": "a part of PeGS, which is walked",
 }
 DEBITING = {
@@ -136,6 +137,7 @@ DEBITING = {
     "service.drift": "tests/service/test_drift.py",
     "service.scores": "tests/service/test_noisy.py",
     "synthesis": "tests/methods/test_promises.py",
+    "tabulation.private": "tests/methods/test_promises.py",
     "cli.demo": "tests/test_docs.py",
     "privacy": "tests/privacy/test_ledger.py",
 }

@@ -13,7 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from claiming import CLAIMING, ROWS, TARGET, does, settings, table_for
+from claiming import CLAIMING, TARGET, does, settings, table_for
+from claiming import asked as beside
 from cli_support import PATIENCE, environment
 from planned import with_steps, written
 from private_tables import chain, table_of
@@ -23,7 +24,7 @@ import sfumato as sf
 from sfumato.errors import BudgetError, OutputError
 from sfumato.io import atomic
 from sfumato.methods.declaration import Does
-from sfumato.plan.command import learnt, searched, synthesized
+from sfumato.plan.command import learnt, paid_for, searched
 from sfumato.plan.step import Step
 from sfumato.prediction.artefact import load
 from sfumato.privacy import Accounted, Budget, Guarantee, Ledger, PureDP
@@ -73,7 +74,7 @@ def attempt(kind: str, folder: Path, again: bool = False) -> Any:
             SigningKey.fresh().save(folder / "key")
         step = Step(kind, {"target": TARGET, **asked})
         return learnt(step, table_for(kind), out, ledger, SigningKey.load(folder / "key"), again=again)
-    return synthesized(Step(kind, {"rows": ROWS, **asked}), TABLE, out, ledger, again=again)
+    return paid_for(Step(kind, {**beside(kind), **asked}), TABLE, out, ledger, again=again)
 
 
 def is_fit(kind: str) -> bool:
@@ -292,7 +293,7 @@ def test_a_real_full_disk(tmp_path: Path) -> None:
         ledger = Ledger.open(tmp_path / "a.ledger", Budget(epsilon=5.0))
         big = Step("marginals", {"epsilon": COST, "rows": 400_000})
         with pytest.raises(OutputError, match=r"the disk is full.*is kept, whole, in") as refused:
-            synthesized(big, TABLE, disk / "out", ledger)
+            paid_for(big, TABLE, disk / "out", ledger)
         place = Path(refused.value.message.rpartition("whole, in ")[2].rstrip("."))
         assert sf.verify(place).ok and ledger.spent == COST and not (disk / "out").exists()
     finally:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from highspy import Highs
     from scipy.sparse import csr_matrix
 
-    from sfumato.cells.publication import Published
+    from sfumato.cells.publication import Published, Relations
 
 Real = NDArray[np.float64]
 
@@ -110,6 +110,29 @@ def feasible(published: Published) -> Real:
         found = values(highs)
     found[published.whole] = np.rint(found[published.whole])
     return found
+
+
+def whole_near(relations: Relations, near: Real) -> NDArray[np.int64]:
+    """Whole numbers from 0 up that keep all relations, next to numbers that do: each goes up or down.
+
+    Where that cannot be, as it may not in tables of three and more ways, by one more, or two, and so on.
+    """
+    highs = solver()
+    whole = np.ones(len(near), bool)
+    part = near - np.floor(near)
+    for more in (0, *(2**i for i in range(40))):
+        low = np.maximum(np.floor(near + _NEAR) - more, 0.0)
+        high = np.ceil(near - _NEAR) + more
+        for kinds in (None, whole):  # most often the corner that is found is whole by itself
+            bounds = (low, np.maximum(high, low), relations.least, relations.most)
+            load(highs, relations.matrix, 1 - 2 * part, *bounds, kinds)
+            highs.setOptionValue("mip_max_nodes", _WHOLE_NODES)
+            if solved(highs) != "optimal":
+                continue
+            found = values(highs)
+            if is_whole(found):
+                return np.rint(found).astype(np.int64)
+    raise AssertionError("zeros add up")
 
 
 def is_whole(numbers: Real) -> bool:

@@ -139,7 +139,7 @@ def _metavar(shape: Shape) -> str:
     if isinstance(shape, Number):
         return "N" if shape.whole else "X"
     if isinstance(shape, ListOf):
-        return "A,B,..."
+        return "TEXT" if shape.whole_items else "A,B,..."
     if isinstance(shape, TableOf | Record | Tagged):
         return "NAME=VALUE"
     return "TEXT" if not isinstance(shape, Text) or not shape.choices else "|".join(shape.choices[:6])
@@ -166,7 +166,8 @@ def _value(shape: Shape, texts: Sequence[str]) -> object:
     if isinstance(shape, Either):
         return _value(_meant(shape, texts), texts)
     if isinstance(shape, ListOf):
-        return [_value(shape.of, [cell]) for text in texts for cell in _cells(text)]
+        cells = texts if shape.whole_items else [cell for text in texts for cell in _cells(text)]
+        return [_value(shape.of, [cell]) for cell in cells]
     if isinstance(shape, TableOf | Record | Tagged):
         return dict(_pairs(shape, texts))
     if len(texts) > 1:

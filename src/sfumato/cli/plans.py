@@ -216,7 +216,7 @@ def shown_run(found: Run, plan: Plan) -> list[Any]:
         parts.append(Text("Nothing was released: a limit is not met.", "bold red"))
         for name, assessment in found.assessments.items():
             parts += _decision(assessment, f"{name}: ")
-        parts += [Padding(Text(one.sentence), (0, 0, 0, 2)) for one in found.aggregates if not one.met]
+        parts += [Padding(Text(one.sentence), (0, 0, 0, 2)) for one in found.published if not one.met]
         return [*parts, Text(f"Why: {', '.join(p.name for p in found.reports)} (internal)")]
     for name, folder in found.releases.items():
         release = found.load(name)
@@ -227,7 +227,7 @@ def shown_run(found: Run, plan: Plan) -> list[Any]:
     parts += _together(found)
     if found.assessments:
         parts += [Text(compared_with(plan, found)), ""]
-    parts += [Text(one.sentence, "" if one.met else "bold red") for one in found.aggregates]
+    parts += [Text(one.sentence, "" if one.met else "bold red") for one in found.published]
     parts += [Text.assemble((f"{p.stem}  ", "bold"), str(p)) for p in found.reports]
     return parts
 
@@ -326,6 +326,7 @@ def plain_run(found: Run) -> dict[str, Any]:
         "resumed": list(found.resumed),
         "reports": [str(p) for p in found.reports],
         "drift": None if found.drift is None else found.drift.to_dict(),
+        "tables": [{"title": t.title, "sentence": t.sentence, "met": t.met} for t in found.tables.values()],
         "aggregates": [
             {
                 "what": a.title,

@@ -67,7 +67,7 @@ def synthesize(
     if schema is None and is_database(data):
         step = step_of("synthesize", method or PEOPLE, settings or {})
         return synthesize_database(terminal, step, data, out, seed=seed, overwrite=overwrite)
-    from sfumato.plan.command import synthesized
+    from sfumato.plan.command import paid_for
     from sfumato.plan.production import produce
     from sfumato.plan.workplace import left_behind
     from sfumato.release import Release
@@ -88,7 +88,7 @@ def synthesize(
     if book is not None or spending.claimed:
         require_payer(book, data, table, other_people)
     if book is not None:
-        release = synthesized(step, table, out, book, seed=seed, again=spend_again, overwrite=overwrite)
+        release = paid_for(step, table, out, book, seed=seed, again=spend_again, overwrite=overwrite)
     else:
         release = produce(step, table, seed=seed)
         release.save(out, overwrite=overwrite)

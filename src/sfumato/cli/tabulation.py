@@ -12,99 +12,24 @@ from rich.text import Text
 
 from sfumato.cli.anonymization import Out, folders
 from sfumato.cli.commands import Data, KeepText, Overwrite, ReadOptions, SchemaFile
+from sfumato.cli.payment import (
+    Against,
+    LedgerOption,
+    OtherPeople,
+    SpendAgain,
+    as_trusted,
+    note_unaccounted,
+    paying,
+    require_payer,
+)
 from sfumato.cli.terminal import Terminal
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sfumato.release import Release
-    from sfumato.tabulation import CellKeys, CellSuppression, ControlledRounding
-
-
-@dataclass(frozen=True)
-class ContentOptions:
-    """What each cell shows beside its count."""
-
-    of: Annotated[
-        str | None,
-        typer.Option(
-            "--sum", metavar="COLUMN", help="Sum this column in every cell, too.", show_default=False
-        ),
-    ] = None
-    means: Annotated[
-        bool, typer.Option("--mean", help="Show the mean of the summed column, not its sum.")
-    ] = False
-    weight: Annotated[
-        str | None,
-        typer.Option(
-            "--weight", metavar="COLUMN", help="Weights: counts and sums are weighted.", show_default=False
-        ),
-    ] = None
-
-
-@dataclass(frozen=True)
-class ProtectionOptions:
-    """How cells are protected."""
-
-    method: Annotated[
-        str,
-        typer.Option(
-            "--method",
-            metavar="NAME",
-            help="suppress: withhold cells. round: to multiples of --base. keys: move counts by cell keys.",
-        ),
-    ] = "suppress"
-    effort: Annotated[
-        str, typer.Option("--effort", metavar="NAME", help="fast, normal, or exact for small tables.")
-    ] = "normal"
-    cost: Annotated[
-        str, typer.Option("--cost", metavar="NAME", help="What is kept low: cells, counts or 'log counts'.")
-    ] = "cells"
-    time_limit: Annotated[
-        float, typer.Option("--time-limit", metavar="S", help="Seconds of the processor to search.")
-    ] = 50.0
-    ranges: Annotated[bool, typer.Option("--ranges", help="Show small counts as 1-4, not as nothing.")] = (
-        False
-    )
-    homogeneity: Annotated[
-        str | None,
-        typer.Option(
-            "--homogeneity",
-            metavar="COLUMN",
-            help="Hide also that all of a group are in one category of this column.",
-            show_default=False,
-        ),
-    ] = None
-    base: Annotated[
-        int, typer.Option("--base", metavar="B", help="What --method round rounds counts to multiples of.")
-    ] = 3
-    keys_of: Annotated[
-        Path | None,
-        typer.Option(
-            "--keys-of",
-            metavar="RELEASE",
-            help="For --method keys: the same people get the same counts as there.",
-            show_default=False,
-        ),
-    ] = None
-
-    def chosen(self) -> CellSuppression | ControlledRounding | CellKeys:
-        """The method these options name."""
-        from sfumato.errors import ParameterError
-        from sfumato.tabulation import CellSuppression, ControlledRounding
-
-        if self.method == "suppress":
-            return CellSuppression(
-                effort=self.effort,  # type: ignore[arg-type]
-                cost=self.cost,  # type: ignore[arg-type]
-                time_limit=self.time_limit,
-                ranges=self.ranges,
-            )
-        if self.method not in ("round", "keys"):
-            raise ParameterError("--method is one of suppress, round, keys.", hint="--method suppress")
-        if self.ranges:
-            raise ParameterError("--ranges is for withheld cells.", hint="leave it out, or --method")
-        return ControlledRounding(self.base) if self.method == "round" else _keys(self.keys_of)
+    from sfumato.seeds import Key
 
 
 @dataclass(frozen=True)
@@ -148,85 +73,82 @@ class BesideOptions:
 def tabulate(
     terminal: Terminal,
     reading: ReadOptions,
-    content: ContentOptions,
-    protection: ProtectionOptions,
     beside: BesideOptions,
     data: Data,
     out: Out,
-    by: Annotated[
-        list[str],
+    method: Annotated[
+        str,
         typer.Option(
-            "--by",
-            metavar="COLUMNS",
-            help="A table: area>county,age is by county within area, and age. May be repeated.",
-            show_default=False,
+            "--method",
+            "-m",
+            metavar="NAME",
+            help="suppress: withhold cells. round: to multiples of --base. keys: move counts by cell keys. "
+            "noise: under an epsilon.",
         ),
-    ],
-    minimum: Annotated[
-        int, typer.Option("--minimum", metavar="M", help="Counts of 1 to M - 1 people are sensitive.")
-    ] = 5,
-    keep: Annotated[
-        list[str] | None,
+    ] = "suppress",
+    settings: dict[str, Any] | None = None,
+    keys_of: Annotated[
+        Path | None,
         typer.Option(
-            "--keep",
-            metavar="COLUMNS",
-            help="Totals to be published in any case, by columns; 'all': the grand total. May be repeated.",
-            show_default=False,
-        ),
-    ] = None,
-    earlier: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--earlier",
+            "--keys-of",
             metavar="RELEASE",
-            help="Tables of the same people that were published before. May be repeated.",
+            help="For --method keys: the same people get the same counts as there.",
             show_default=False,
         ),
     ] = None,
     format_: Annotated[str, typer.Option("--format", metavar="NAME", help="parquet, csv or xlsx.")] = "csv",
+    ledger: LedgerOption = None,
+    against: Against = None,
+    other_people: OtherPeople = False,
+    spend_again: SpendAgain = False,
     schema: SchemaFile = None,
     keep_text: KeepText = False,
     overwrite: Overwrite = False,
 ) -> int:
-    """Count tables and withhold what would give people away, from all of them together.
+    """Count tables and withhold or change what would give people away, from all of them together.
 
-    Nothing is written before an attacker, who reads all tables, finds nothing.
+    Cells are withheld until an attacker, who reads all tables, finds nothing; before that nothing is written.
     """
+    from sfumato.cli.method_options import step_of
+    from sfumato.plan.command import paid_for
+    from sfumato.plan.production import produce
+    from sfumato.plan.workplace import left_behind
     from sfumato.release import Release
-    from sfumato.tabulation import Homogeneity, MinimumCount, tabulate
 
-    Release.require_place(out, overwrite=overwrite)
+    step = step_of("tabulate", method, settings or {})
+    spending = step.spends()
+    key = _key(keys_of) if keys_of is not None else None
+    if key is not None and method != "keys":
+        raise ParameterError("--keys-of is for cell keys.", hint="--method keys")
+    if ledger is None or not left_behind(out):  # else a command that was stopped is finished
+        Release.require_place(out, overwrite=overwrite)
     beside.require_place(overwrite)
-    method = protection.chosen()
-    alike = Homogeneity(protection.homogeneity) if protection.homogeneity else None
-    totals = [() if total == "all" else tuple(total.split(",")) for total in keep or []]
-    table = reading.scan(data, schema, keep_text=keep_text)
-    before = [Release.load(path) for path in earlier or []]
-    release = tabulate(
-        table, by, MinimumCount(minimum), method=method, of=content.of, means=content.means,
-        weight=content.weight, homogeneity=alike, keep=totals, earlier=before,
-    )  # fmt: skip
-    release.save(out, overwrite=overwrite, format=format_)
+    book = paying(ledger, against)
+    table = as_trusted(reading.scan(data, schema, keep_text=keep_text), book)
+    if book is not None or spending.claimed:
+        require_payer(book, data, table, other_people)
+    if book is not None:
+        release = paid_for(step, table, out, book, again=spend_again, overwrite=overwrite, format=format_)
+    else:
+        release = produce(step, table, key=key)
+        release.save(out, overwrite=overwrite, format=format_)
+    note_unaccounted(terminal, release.guarantee)
     beside.write(release, overwrite)
     _say(terminal, release, out)
     return 0
 
 
-def _keys(previous: Path | None) -> CellKeys:
-    """Cell keys, new ones or those of a release."""
-    from sfumato.errors import ParameterError
+def _key(previous: Path) -> Key:
+    """The key of a release whose counts were moved by cell keys."""
     from sfumato.release import Release
-    from sfumato.tabulation import CellKeys
 
-    if previous is None:
-        return CellKeys()
     record = Release.load(previous).internal
     if record is None or record.key is None or "cell keys" not in record.extra:
         raise ParameterError(
             "that release has no cell keys, or its internal part is not there.",
             hint="--keys-of takes a release of --method keys, with internal/",
         )
-    return CellKeys(key=record.key)
+    return record.key
 
 
 def _say(terminal: Terminal, release: Release, out: Path) -> None:
@@ -249,7 +171,7 @@ def _say(terminal: Terminal, release: Release, out: Path) -> None:
         [
             *said,
             Padding(Text(release.guarantee.text()), (1, 0, 1, 2)),
-            *folders("the true cells, and why each is withheld"),
+            *folders("what the cells were made of: must not leave"),
         ],
         {
             "written": str(out), "cells": cells, **extra,
@@ -260,6 +182,8 @@ def _say(terminal: Terminal, release: Release, out: Path) -> None:
 
 def _warnings(extra: Mapping[str, Any]) -> list[str]:
     """What changed counts tell nevertheless."""
+    if "private tables" in extra:
+        return []
     audit = extra.get("cell keys")
     if audit is None:
         return ["Nothing is promised: sfumato assess-tables --base says what a reader can tell."]

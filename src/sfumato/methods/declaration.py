@@ -19,6 +19,7 @@ The class then does what `does` says:
 | synthesize | fit(table) -> an object with sample(rows, key=, seed=) -> Release | sf.synthesize      |
 | replace    | release(table, key=) -> Release                                  | the method itself  |
 | synthesize people | fit(database) -> an object with sample(persons) -> DatabaseRelease | that object |
+| tabulate   | what sf.tabulate knows how to do with it                         | sf.tabulate        |
 | fit        | fit(table, target, ledger=), as scikit-learn's estimators        | no release: a model |
 
 and, where it promises differential privacy, `spends(rows) -> Spending` without looking at any data.
@@ -47,6 +48,7 @@ class Does(StrEnum):
     SYNTHESIZE = "synthesize"  # rows are invented
     PEOPLE = "synthesize people"  # persons are invented, with the rows of all linked tables
     REPLACE = "replace"  # what names people is replaced
+    TABULATE = "tabulate"  # cells are counted
     FIT = "fit"  # a score is learnt
 
 
@@ -66,6 +68,7 @@ COMMANDS = {
     Does.SYNTHESIZE: "synthesize",
     Does.PEOPLE: "synthesize",
     Does.REPLACE: "pseudonymize",
+    Does.TABULATE: "tabulate",
     Does.FIT: "fit",
 }
 

@@ -1,4 +1,5 @@
-"""What is asked beside the method: how many must be alike, how many rows are wanted, what is predicted.
+"""What is asked beside the method: how many must be alike, how many rows are wanted, which tables, what is
+predicted.
 
 The same words in a plan's step, on the command line, and in `sf.anonymize`, `sf.synthesize` and `fit`.
 """
@@ -128,6 +129,58 @@ class TargetRequest:
 
 
 @dataclass(frozen=True)
+class TablesRequest:
+    """Which tables, and what each cell shows."""
+
+    by: Annotated[
+        tuple[str, ...],
+        Parameter(
+            ListOf(
+                Text(),
+                "The tables: 'area>county,age' is by county within area, and age, with all totals.",
+                least=1,
+                whole_items=True,
+            ),
+            beginner=True,
+        ),
+    ]
+    minimum: Annotated[
+        int,
+        Parameter(Number("Counts of 1 to minimum - 1 people are sensitive.", 2, whole=True), beginner=True),
+    ] = 5
+    sum: Annotated[
+        str | None,
+        Parameter(Text("A column that is summed in every cell, too."), columns=True, beginner=True),
+    ] = None
+    mean: Annotated[bool, Parameter(Flag("Show the mean of the summed column, not its sum."))] = False
+    weight: Annotated[
+        str | None, Parameter(Text("A column of weights: counts and sums are weighted."), columns=True)
+    ] = None
+    homogeneity: Annotated[
+        str | None,
+        Parameter(Text("Hide also that all of a group are in one category of this column."), columns=True),
+    ] = None
+    keep: Annotated[
+        tuple[str, ...],
+        Parameter(
+            ListOf(
+                Text(),
+                "Totals to be published in any case, by columns: 'area,age'; 'all' is the grand total.",
+                whole_items=True,
+            )
+        ),
+    ] = ()
+    earlier: Annotated[
+        tuple[str, ...],
+        Parameter(
+            ListOf(
+                Text(), "Releases of tables of the same people that were published before.", whole_items=True
+            )
+        ),
+    ] = ()
+
+
+@dataclass(frozen=True)
 class EmptyRequest:
     """Where the method says it all."""
 
@@ -138,6 +191,7 @@ REQUESTS: dict[Does, type] = {
     Does.SYNTHESIZE: RowsRequest,
     Does.PEOPLE: PersonsRequest,
     Does.REPLACE: EmptyRequest,
+    Does.TABULATE: TablesRequest,
     Does.FIT: TargetRequest,
 }
 ASKING = ("k", "l", "t", "criteria")  # one of these must be given where classes are made

@@ -184,11 +184,12 @@ def as_day(value: object) -> date | None:
 
 @dataclass(frozen=True)
 class ListOf:
-    """A list of one kind of thing."""
+    """A list of one kind of thing. whole_items: commas belong to an item, and do not divide a list."""
 
     of: Shape
     doc: str = ""
     least: int = 0
+    whole_items: bool = False
 
     def faults(self, value: object, at: Path_) -> Iterator[Fault]:
         """No list, too short a one, or wrong items."""

@@ -39,7 +39,7 @@ def written(
     previous: marks of the earlier release it was held against. instead_of: another one is there, no draft.
     """
     plan, place = bench.plan, bench.place
-    met = all(a.met for a in found.assessments.values()) and all(a.met for a in found.aggregates)
+    met = all(a.met for a in found.assessments.values()) and all(a.met for a in found.published)
     found = replace(found, met=met, accepted="" if met else plan.accepted)
     found = replace(
         found, draft=drafted(plan.draft, not found.passed), notes=(*found.notes, *_notes(plan, met))
@@ -128,6 +128,7 @@ def _assemble(
         "accepted": found.accepted or None,
         "held_back": found.split.sentence if held and found.split is not None else None,
         "aggregates": [one.sentence for one in found.aggregates],
+        "tables": [one.sentence for one in found.tables.values()],
         "previous": list(previous),
         "form": form_mark(plan),
         "dropped": dict(found.prepared.dropped),
@@ -154,7 +155,8 @@ def _promised(bench: Workbench, release: Release, found: Run) -> Guarantee:
     plan, met, promised = bench.plan, found.met, release.guarantee
     if any(c.differential for c in promised.claims):
         promised &= Guarantee(sum_of(list(_uses(bench).values()), len(plan.released)))
-    if not plan.limits and "aggregates" not in plan.document:
+    looked = any(one.looked for one in found.tables.values())
+    if not plan.limits and not looked and "aggregates" not in plan.document:
         return promised
     chosen = (
         "That it was released says that it met limits that were measured on the data; that is not covered"

@@ -17,6 +17,7 @@ from sfumato.plan.limits import ACCEPTED
 from sfumato.plan.production import parts_of, require_asked
 from sfumato.plan.recipes import recipe
 from sfumato.plan.step import Step
+from sfumato.plan.tables import columns_of, faults_of_tables
 from sfumato.report.determination import Said
 from sfumato.schema import Column, Kind, Origin, Role, Schema
 from sfumato.schema.domains import ADVICE, without_public_domain
@@ -28,6 +29,8 @@ _LOOKS = {"redundant": "drop", "least_information": None}
 
 def faults_of(plan: PlanDocument) -> Iterator[Fault]:
     """Every contradiction of a plan whose entries have the right form."""
+    if not plan.steps:
+        yield (), "needs [[steps]] or [[tables]]"
     yield from _steps(plan)
     yield from _files(plan)
     yield from _limits(plan)
@@ -41,7 +44,8 @@ def faults_of(plan: PlanDocument) -> Iterator[Fault]:
         )
     if is_url(ledger) and has_secret(ledger):
         yield ("budget", "ledger"), "holds a password, and plans are kept beside releases: set PGPASSWORD"
-    without = [s for s in plan.released if s.declaration.does is not Does.GENERALIZE or s.of != INPUT]
+    rows = [s for s in plan.released if s.declaration.does is not Does.TABULATE]
+    without = [s for s in rows if s.declaration.does is not Does.GENERALIZE or s.of != INPUT]
     if plan.table("register") and without:
         names = listed([repr(s.name) for s in without])
         yield ("register",), f"compares classes of people, and {names} has none that were made of the input"
@@ -61,12 +65,13 @@ def faults_of(plan: PlanDocument) -> Iterator[Fault]:
     yield from faults_of_search(plan, schema)
     yield from _columns(plan, schema)
     yield from _named(plan, schema)
+    yield from faults_of_tables(plan, schema)
 
 
 def _steps(plan: PlanDocument) -> Iterator[Fault]:
     seen: set[str] = {INPUT}
     for step in plan.steps:
-        at = ("steps", step.place)
+        at = step.at
         if step.name in seen or not _NAME.fullmatch(step.name) or step.name in ("public", "internal"):
             yield (*at, "name"), "must be a name of its own, of letters, digits, - and _"
         if step.of not in seen:
@@ -105,7 +110,7 @@ def _private_steps(plan: PlanDocument, step: Step) -> Iterator[Fault]:
     budget = plan.table("budget")
     if budget and not spending.known:
         yield (
-            ("steps", step.place),
+            step.at,
             "has an epsilon that is known afterwards only, and a budget is kept: give epsilon",
         )
     if "epsilon" in budget and spending.rho is not None:
@@ -119,9 +124,9 @@ def _files(plan: PlanDocument) -> Iterator[Fault]:
     if FORM in plan.table("outputs"):
         given.append((("outputs", FORM), plan.table("outputs")[FORM]))
         yield from _form(plan)
-    for i, step in enumerate(plan.steps):
-        given += [(("steps", i, *at), name) for at, name in step.files]
-        given += [(("steps", i, "criteria"), name) for name in step.populations]
+    for step in plan.steps:
+        given += [((*step.at, *at), name) for at, name in step.files]
+        given += [((*step.at, "criteria"), name) for name in step.populations]
     for at, name in given:
         if not _is_file(plan.path(name)):
             yield at, "names a file that is not there"
@@ -165,7 +170,7 @@ def _limits(plan: PlanDocument) -> Iterator[Fault]:
             yield ("thresholds", name), f": {said(error)} ({error.hint})"
     if plan.limits and plan.table("assess").get("skip"):
         yield ("assess", "skip"), "cannot be: thresholds are set"
-    if plan.accepted and not plan.limits and "aggregates" not in plan.document:
+    if plan.accepted and not plan.limits and not {"aggregates", "tables"} & set(plan.document):
         yield ("thresholds", ACCEPTED), "accepts that a limit is missed, and no limit is set"
 
 
@@ -181,7 +186,7 @@ def _held_back(plan: PlanDocument) -> Iterator[Fault]:
     if "control" in plan.table("assess"):
         yield at, "and 'control' are two controls: keep one of them"
     for step in plan.steps:
-        if step.of == INPUT and wanted >= 1 and _spends(plan, step):
+        if step.of == INPUT and wanted >= 1 and step.at[0] == "steps" and _spends(plan, step):
             yield (
                 at,
                 f"must be a share: the epsilon of '{step.name}' must not hang on how many people there are",
@@ -284,14 +289,14 @@ def _quasi_identifiers(plan: PlanDocument, schema: Schema) -> list[str]:
 def _named(plan: PlanDocument, schema: Schema) -> Iterator[Fault]:
     """Columns that steps, preparation and assessment name."""
     for step in plan.steps:
-        at = ("steps", step.place)
+        at = step.at
         for key, names in step.columns:
             unknown = [repr(n) for n in names if n not in schema]
             if unknown:
                 yield (*at, key), f"names columns that are not in the schema: {listed(unknown)}"
         yield from _criteria(plan, schema, step)
-        synthesizes = step.declaration.does is Does.SYNTHESIZE and step.of == INPUT
-        if synthesizes and step.spends(plan.folder).claimed:
+        learns = step.declaration.does in (Does.SYNTHESIZE, Does.TABULATE) and step.of == INPUT
+        if learns and step.spends(plan.folder).claimed:
             yield from _domains(plan, schema, step)
     for i, entry in enumerate(plan.document.get("aggregates", ())):
         named = {"by": list(entry["by"]), "value": [entry["value"]]}
@@ -330,13 +335,23 @@ def _domains(plan: PlanDocument, schema: Schema, step: Step) -> Iterator[Fault]:
     apart = (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT)
     dropped = {n for n, e in plan.table("columns").items() if e.get("drop")}
     found = set(plan.table("domains").get("columns", ()))
-    wanted = step.settings.get("columns") or [
+    wanted = _counted(step) or [
         c.name for c in schema if c.role not in apart and c.kind is not Kind.TEXT and c.name not in dropped
     ]
     open_ = [schema[n] for n in wanted if n in schema and n not in found]
     waiting = without_public_domain(c for c in open_ if not _to_be_checked(c))
     if waiting:
-        yield ("steps", step.place), f"waits for domains: {waiting} ({ADVICE})"
+        yield step.at, f"waits for domains: {waiting} ({ADVICE})"
+
+
+def _counted(step: Step) -> list[str]:
+    """The columns that a step names to be learnt from; of tables those of which the layout can be read."""
+    if step.declaration.does is not Does.TABULATE:
+        return list(step.settings.get("columns") or ())
+    try:
+        return columns_of(step)
+    except SfumatoError:
+        return []  # said among the tables
 
 
 def _to_be_checked(column: Column) -> bool:

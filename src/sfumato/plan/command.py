@@ -1,4 +1,5 @@
-"""One step that is paid for, done by a command: `sfumato synthesize`, `fit` and `schema find` with a ledger.
+"""One step that is paid for, done by a command with a ledger: `sfumato synthesize`, `tabulate`, `fit`,
+`schema find`.
 
 It goes on where a command that was killed has stopped, and what it has paid for is not lost (`payment`).
 Until the result is in its place a hidden folder beside it holds what is needed for that.
@@ -12,6 +13,7 @@ import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,11 +42,11 @@ if TYPE_CHECKING:
     from sfumato.privacy.signatures import SigningKey
 
 
-def synthesized(
+def paid_for(
     step: Step, table: Table, out: Path, ledger: Ledger, *, seed: int | None = None, again: bool = False,
-    overwrite: bool = False,
+    overwrite: bool = False, format: str = "parquet",
 ) -> Release:  # fmt: skip
-    """Synthetic rows that a ledger pays for, in their place."""
+    """Synthetic rows or private tables that a ledger pays for, in their place."""
     from sfumato.synthesis.private import PrivateSynthesizer
 
     method = step.build()
@@ -65,7 +67,7 @@ def synthesized(
             else:
                 release = produce(step, table, key=key, seed=seed, ledger=payer)
             own = of_attempts(release.guarantee, place.attempts(name))
-            kept(replace(release, guarantee=own).save, folder)
+            kept(partial(replace(release, guarantee=own).save, format=format), folder)
         place.place(name)
         place.remove()
     return Release.load(out)

@@ -83,14 +83,23 @@ class PlanDocument:
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """The steps in order; a step without a name is called step-1, step-2, ..."""
+        """The steps in order, tables last; a step without a name is called step-1, step-2, ..."""
         out: list[Step] = []
-        for i, entry in enumerate(self.document["steps"]):
+        for i, entry in enumerate(self.document.get("steps", ())):
             name = entry.get("name", f"step-{i + 1}")
             of = entry.get("of", out[-1].name if out else INPUT)
             settings = {k: v for k, v in entry.items() if k not in ("name", "of", "method")}
             out.append(Step(entry["method"], settings, name, of, i))
+        tables = self.document.get("tables", ())
+        for i, entry in enumerate(tables):
+            name = entry.get("name", "tables" if len(tables) == 1 else f"tables-{i + 1}")
+            settings = {k: v for k, v in entry.items() if k not in ("name", "method")}
+            out.append(Step(entry["method"], settings, name, INPUT, i))
         return tuple(out)
+
+    def beside(self, step: Step) -> tuple[Step, ...]:
+        """The tables that stand before one in the plan, and are known to its readers; of rows none."""
+        return tuple(s for s in self.steps if s.at[0] == step.at[0] == "tables" and s.place < step.place)
 
     @property
     def released(self) -> tuple[Step, ...]:
@@ -169,7 +178,7 @@ class PlanDocument:
         Thresholds, the assessment, outputs and the signature are not in it, so that changing them never draws
         anything anew; but for who is held back, as the release is made of the others.
         """
-        chain = [(s.method, dict(s.settings)) for s in (*self.before(step), step)]
+        chain = [(s.method, dict(s.settings)) for s in (*self.before(step), *self.beside(step), step)]
         reading = {k: v for k, v in self.table(INPUT).items() if k not in ("data", "schema")}
         parts: dict[str, Any] = {"steps": chain, "columns": self._columns(), "prepare": self.table("prepare")}
         if self.table("domains"):
@@ -216,7 +225,7 @@ def _spelt(at: Sequence[str | int]) -> str:
     """A place as a person would write it: [columns] age.hierarchy, [[steps]] 2 k."""
     if not at:
         return "the plan"
-    if len(at) > 1 and isinstance(at[1], int) and at[0] in ("steps", "aggregates"):
+    if len(at) > 1 and isinstance(at[1], int) and at[0] in ("steps", "tables", "aggregates"):
         rest = ".".join(map(str, at[2:]))
         return f"{at[0][:-1]} {at[1] + 1}{f': {rest}' if rest else ''}"
     head, rest = at[0], ".".join(map(str, at[1:]))

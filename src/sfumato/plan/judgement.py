@@ -25,6 +25,7 @@ from sfumato.plan.holdback import Split
 from sfumato.plan.preparation import Prepared, as_prepared, cut_off, open_input
 from sfumato.plan.step import Step
 from sfumato.plan.steps import Workbench, result
+from sfumato.plan.tables import is_tables
 from sfumato.schema import Role
 from sfumato.table import Table
 
@@ -49,11 +50,14 @@ def judged(
     earlier: Sequence[Any],
     known: Mapping[str, Assessment] = MappingProxyType({}),
 ) -> dict[str, Assessment]:
-    """The assessment of each released step. known: those that need not be made a second time."""
+    """The assessment of each released step that gives rows. known: those made before."""
     if bench.plan.table("assess").get("skip"):
         return {}
+    rows = [s for s in bench.plan.released if not is_tables(s)]
+    if not rows:
+        return {}
     case = _Case(bench, split.kept, prepared.table, _control(bench.plan, split), earlier)
-    return {s.name: known.get(s.name) or case.assessment(s) for s in bench.plan.released}
+    return {s.name: known.get(s.name) or case.assessment(s) for s in rows}
 
 
 def _control(plan: PlanDocument, split: Split) -> Table | None:

@@ -16,6 +16,7 @@ from sfumato.release import Release
 if TYPE_CHECKING:
     from sfumato.assessment.judgement import Assessment
     from sfumato.plan.aggregates import PublishedAggregates
+    from sfumato.plan.tables import PublishedTables
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +26,8 @@ class Run:
     releases: the folder of each released step. draft: why it is a draft; empty if it is none.
     met: whether every limit was met. accepted: why it may leave although one was not, and who says so.
     refused: nothing was written because a limit was missed. split: who was held back, as its control.
-    aggregates: what aggregates give away that are to be published beside it.
+    aggregates: what aggregates give away that are to be published beside it. tables: the same of tables, by
+    step.
     unchanged: the release was there already. resumed: steps that an earlier run had finished.
     together: whose release the earlier one is, with which this one was attacked.
     whole: what releases that claim an epsilon promise together, where there are several.
@@ -41,6 +43,7 @@ class Run:
     resumed: tuple[str, ...] = ()
     assessments: Mapping[str, Assessment] = field(default_factory=dict)
     aggregates: tuple[PublishedAggregates, ...] = ()
+    tables: Mapping[str, PublishedTables] = field(default_factory=dict)
     drift: Drift | None = None
     reports: tuple[Path, ...] = ()
     prepared: Prepared | None = None
@@ -48,6 +51,11 @@ class Run:
     notes: tuple[str, ...] = ()
     together: str = ""
     whole: Guarantee | None = None
+
+    @property
+    def published(self) -> tuple[PublishedAggregates | PublishedTables, ...]:
+        """What is published beside rows, or in their place."""
+        return (*self.aggregates, *self.tables.values())
 
     @property
     def passed(self) -> bool:

@@ -16,6 +16,7 @@ from sfumato.plan.limits import RECIPIENT, RECIPIENTS, looser
 from sfumato.plan.outcome import Run
 from sfumato.plan.preparation import Prepared
 from sfumato.plan.step import Step
+from sfumato.plan.tables import is_tables, tables_page, tables_section
 from sfumato.release import Release
 from sfumato.report import Block, DataTable, Page, Promises, Section, Verdict
 from sfumato.schema import Role
@@ -42,7 +43,9 @@ def page_of(
     """The page for one released step; INTERNAL on every sheet, and DRAFT if it is one."""
     prepared = run.prepared
     assert prepared is not None
-    if assessment is not None:
+    if is_tables(step):
+        page = tables_page(step, release, run.tables[step.name])
+    elif assessment is not None:
         page = assessment.page()
     else:
         words = "The plan says that nothing is assessed. What the release gives away was not looked at."
@@ -50,19 +53,22 @@ def page_of(
             "What was promised", "The release says this of itself.", [Promises(release.guarantee)]
         )
         page = Page("A release without an assessment", "", [Section("In short", words), promised])
-    summary = _summary(plan, release, prepared, assessment)
+    summary = () if is_tables(step) else _summary(plan, release, prepared, assessment)
+    before = () if is_tables(step) else _before(plan, release, run)
     first = page.sections[0]
     first = replace(
         first,
-        prose=(*_signature(plan, run), *summary, *_before(plan, release, run), *first.prose),
+        prose=(*_signature(plan, run), *summary, *before, *first.prose),
         blocks=tuple(_shorter(b, assessment) for b in first.blocks),
     )
     # After what was measured and promised: how it was made, and last how it was judged.
     end = len(page.sections) - (assessment is not None)
-    own = [_run(plan, step, release), _columns(plan, release, prepared)]
+    own = [_run(plan, step, release)]
+    own += [] if is_tables(step) else [_columns(plan, release, prepared)]
     own += [_preparation(prepared)] if prepared.findings or prepared.ratios else []
     own += [_drift(run.drift, notable, run.together)] if run.drift is not None else []
     own += [aggregates_section(run.aggregates)] if run.aggregates else []
+    own += [tables_section(tuple(run.tables.values()))] if run.tables and not is_tables(step) else []
     data = last_name(str(plan.table(INPUT)["data"]))
     title = str(plan.document.get("title", "")).strip() or f"A release of {data}"
     return replace(

@@ -83,13 +83,13 @@ class Plan(PlanDocument):
         steps: methods, or steps (`sf.step(sf.LocalRecoding(), k=5)`); its `text` is the file to keep.
         tables: the other tables of a plan, such as columns={"age": {"hierarchy": "ages"}}.
         """
-        entries = []
+        entries: dict[str, list[dict[str, Any]]] = {}
         for one in (s if isinstance(s, Step) else step(s) for s in steps):
             one.require_plain()
             labels = {n: v for n, v in (("name", one.name), ("of", one.of)) if v}
-            entries.append({"method": one.method, **labels, **one.settings})
+            entries.setdefault(one.at[0], []).append({"method": one.method, **labels, **one.settings})
         document = {"sfumato_plan": VERSION, "input": {"data": str(data), "schema": str(schema)}, **tables}
-        return cls.from_toml(tomli_w.dumps({**document, "steps": entries}), folder=folder)
+        return cls.from_toml(tomli_w.dumps({**document, **entries}), folder=folder)
 
     # -- doing ---------------------------------------------------------------------------------------
 

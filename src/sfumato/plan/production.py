@@ -15,6 +15,7 @@ from sfumato.errors import ParameterError
 from sfumato.methods.declaration import Does
 from sfumato.methods.requests import ASKING, AnonymityRequest
 from sfumato.plan.step import Step
+from sfumato.plan.tables import tabulated
 from sfumato.release import Release
 from sfumato.schema import Schema
 from sfumato.seeds import Key
@@ -42,6 +43,7 @@ class Surroundings:
     keep_text: whether free text stays in. register: earlier releases of the same people.
     weights, max_level: of columns, beside those the step names itself.
     read_as, prepared: how a population that a criterion counts in is read, and what is done to it first.
+    beside: tables of the same people that leave together with those of the step.
     """
 
     hierarchies: Mapping[str, Any] | Path | None = None
@@ -52,6 +54,7 @@ class Surroundings:
     max_level: Mapping[str, int] | None = None
     read_as: Schema | None = None
     prepared: Callable[[Table], Table] = _as_it_is
+    beside: tuple[Release, ...] = ()
 
 
 def produce(
@@ -70,7 +73,7 @@ def produce(
     """
     around = around or Surroundings()
     does = step.declaration.does
-    if ledger is not None and does is not Does.SYNTHESIZE:
+    if ledger is not None and does not in (Does.SYNTHESIZE, Does.TABULATE):
         raise ParameterError(
             f"{step.method} promises no epsilon: there is nothing to debit.", hint="leave the ledger out"
         )
@@ -81,10 +84,13 @@ def produce(
 
         method, rows = step.build(around.folder), step.request(around.folder).rows
         return synthesize(table, method, rows, key=key, seed=seed, ledger=ledger)
+    if does is Does.TABULATE:
+        own = key or (None if seed is None else Key.from_seed(seed))
+        return tabulated(step, table, around.folder, key=own, ledger=ledger, beside=around.beside)
     if does is Does.REPLACE:
-        own = key or (Key.fresh() if seed is None else Key.from_seed(seed))
+        drawn = key or (Key.fresh() if seed is None else Key.from_seed(seed))
         method = _with_text(step.build(around.folder), around)
-        release: Release = method.release(table, key=own.derive("pseudonyms"))
+        release: Release = method.release(table, key=drawn.derive("pseudonyms"))
         return release
     if does is Does.PEOPLE:
         raise ParameterError(

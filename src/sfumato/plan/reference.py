@@ -17,7 +17,8 @@ command line, the map and this page are made from that, so a setting has the sam
 them. `sfumato methods NAME` prints the same at a terminal; `sfumato anonymize -m local --help` shows the
 options of one method.
 
-In a plan a setting is an entry of `[[steps]]`; on the command line `max_suppressed` is `--max-suppressed`,
+In a plan a setting is an entry of `[[steps]]`, of tables to publish of `[[tables]]`;
+on the command line `max_suppressed` is `--max-suppressed`,
 lists are written with commas (`--columns age,sex`) or by repeating the option, tables as `NAME=VALUE` (`--l
 diagnosis=3`), and what is true or false as `--closed` or `--no-closed`.
 
@@ -33,6 +34,7 @@ _TITLES = {
     Does.SYNTHESIZE: ("Synthesize", "sf.synthesize"),
     Does.PEOPLE: ("Synthesize people with linked records", "sample"),
     Does.REPLACE: ("Replace what names people", "sf.pseudonymize"),
+    Does.TABULATE: ("Count tables to publish", "sf.tabulate"),
     Does.FIT: ("Learn a score or a tree", "fit"),
 }
 

@@ -41,13 +41,15 @@ from sfumato.plan.output_folders import (
     take_over,
     there,
 )
-from sfumato.plan.preparation import open_input, prepare
-from sfumato.plan.steps import Workbench, known_ledger, outdated, rows_of, undo, work
+from sfumato.plan.preparation import open_input, prepare, trimmed
+from sfumato.plan.steps import Workbench, known_ledger, outdated, result, rows_of, undo, work
+from sfumato.plan.tables import is_tables, judged_tables
 from sfumato.plan.witnesses import note_on_accounts
 from sfumato.plan.workplace import workplace
 from sfumato.privacy.signatures import Trust
 from sfumato.progress import report
 from sfumato.release import fingerprint
+from sfumato.schema import Schema
 from sfumato.table import Table
 
 if TYPE_CHECKING:
@@ -118,7 +120,7 @@ def run(
             take_over(bench, folder, opened.table, asked=record is not None and folder == Path(record))
         split = split_off(_trusted(plan, opened.table), wanted, place.split_key)
         prepared = with_found_domains(bench, prepare(plan, split.steps))
-        resumed = tuple(_do_steps(bench, prepared.table))
+        resumed = tuple(_do_steps(bench, prepared.table, _of_all(plan, opened.table, prepared.table)))
         other = input is not None and plan.source(input) != plan.source()
         earlier = before(plan, opened.table, previous, other_input=other)
         known = {
@@ -128,9 +130,10 @@ def run(
         }
         found_by_step = judged(bench, split, prepared, earlier.given, known)
         said = tuple(n for n in (*notes, earlier.note, _accounts(plan, previous)) if n)
+        counted = {s.name: judged_tables(s, result(bench, s)) for s in plan.steps if is_tables(s)}
         done = Run(out, {}, plan.draft, drift=drift, resumed=resumed, assessments=found_by_step,
                    prepared=prepared, split=split, notes=said, together=earlier.note,
-                   aggregates=judged_aggregates(plan, opened.table))  # fmt: skip
+                   aggregates=judged_aggregates(plan, opened.table), tables=counted)  # fmt: skip
         instead_of = found == "other" and not is_draft(out)
         return written(bench, done, opened, marks(previous), instead_of=instead_of)
 
@@ -183,8 +186,16 @@ def _compared(plan: PlanDocument, table: Table, previous: str | Path | None) -> 
     return found
 
 
-def _do_steps(bench: Workbench, table: Table) -> Iterator[str]:
-    """Do what is not done yet; gives the names of steps that were."""
+def _of_all(plan: PlanDocument, read: Table, prepared: Table) -> Table:
+    """What tables are counted in: everybody, those who are held back too, in the domains that were found."""
+    table = trimmed(plan, _trusted(plan, read))
+    found = [n for n in plan.table("domains").get("columns", ()) if n in prepared.schema]
+    own = {n: prepared.schema[n] for n in found}
+    return table.with_schema(Schema(tuple(own.get(c.name, c) for c in table.schema)))
+
+
+def _do_steps(bench: Workbench, table: Table, everybody: Table) -> Iterator[str]:
+    """Do what is not done yet; gives the names of steps that were. everybody: what tables are counted in."""
     steps = bench.plan.steps
     for number, step in enumerate(steps):
         report(_LABEL, number, len(steps))
@@ -196,7 +207,7 @@ def _do_steps(bench: Workbench, table: Table) -> Iterator[str]:
         later = [s for s in bench.plan.released if step in bench.plan.before(s)]
         if later and all(bench.done(s) for s in later):
             continue  # everything made of it is there
-        source = table
+        source = everybody if is_tables(step) else table
         if step.of != INPUT:
             source = rows_of(bench, next(s for s in steps if s.name == step.of))
         work(bench, step, source)

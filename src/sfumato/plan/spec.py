@@ -107,6 +107,15 @@ PLAN = Record(
             "What is done, one after the other. What no later step works on is released.",
             least=1,
         ),
+        "tables": ListOf(
+            Tagged(
+                "method",
+                MethodTable(entry_of, Does.TABULATE),
+                {"name": Text("What the tables are called.")},
+            ),
+            "Tables to publish, of everybody in the input; each entry is a release, all protected together.",
+            least=1,
+        ),
         "budget": Record(
             {
                 "ledger": Text("What was spent on this data: a file, or a PostgreSQL address."),
@@ -189,7 +198,7 @@ PLAN = Record(
         ),
     },
     "One run of Sfumato, from a file to a release.",
-    ("sfumato_plan", "input", "steps"),
+    ("sfumato_plan", "input"),
 )
 
 

@@ -21,6 +21,7 @@ from sfumato.methods.parameters import Field, parameters, record_of
 from sfumato.methods.requests import REQUESTS
 from sfumato.methods.settings import build, is_plain, plain_settings
 from sfumato.methods.shapes import Record
+from sfumato.release.manifest import MANIFEST
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,11 @@ class Step:
     def declaration(self) -> Declaration:
         """What the method says of itself."""
         return declaration_of(self.kind)
+
+    @property
+    def at(self) -> tuple[str, int]:
+        """Where it stands in the plan."""
+        return ("tables" if self.declaration.does is Does.TABULATE else "steps", self.place)
 
     def build(self, folder: str | Path = ".") -> Any:
         """The method itself. folder: where files that its settings name start from."""
@@ -98,6 +104,8 @@ class Step:
     @property
     def files(self) -> list[tuple[tuple[str | int, ...], str]]:
         """(place, name) of every file that decides what the step makes."""
+        if self.settings.get("earlier"):
+            return [(("earlier",), f"{name}/public/{MANIFEST}") for name in self.settings["earlier"]]
         given = self.settings.get("constraints")
         if isinstance(given, str):
             return [(("constraints",), given)]

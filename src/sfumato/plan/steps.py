@@ -18,6 +18,7 @@ from sfumato.plan.payment import PaidOnce, noised_once, of_attempts
 from sfumato.plan.preparation import as_read, cut_off
 from sfumato.plan.production import Surroundings, produce
 from sfumato.plan.step import Step
+from sfumato.plan.tables import is_tables
 from sfumato.plan.witnesses import require_held
 from sfumato.plan.workplace import Workplace
 from sfumato.privacy import Budget, Guarantee, Ledger, Neighbours, NoGuarantee, Unit
@@ -202,6 +203,7 @@ def _around(bench: Workbench, step: Step, table: Table) -> Surroundings:
     columns = step.settings.get("quasi_identifiers") or table.schema.of_role(Role.QUASI_IDENTIFIER)
     entries = {n: plan.table("columns").get(n, {}) for n in columns}
     return Surroundings(
+        beside=tuple(result(bench, s) for s in plan.beside(step) if s.method == step.method == "suppress"),
         hierarchies={n: h for n, h in hierarchies(plan).items() if n in table.schema},
         folder=plan.folder,
         keep_text=bool(plan.table("prepare").get("keep_text", False)),
@@ -223,7 +225,7 @@ def _model(bench: Workbench, step: Step) -> Path:
 def _register(bench: Workbench, step: Step) -> Register | None:
     """A copy of the register: the entry goes into the register itself when the release is about to leave."""
     wanted = bench.plan.table("register")
-    if not wanted or step not in bench.plan.released:
+    if not wanted or step not in bench.plan.released or is_tables(step):
         return None
     return Register(bench.plan.path(wanted["folder"])).copied(_copy(bench, step))
 

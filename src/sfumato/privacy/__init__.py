@@ -19,7 +19,7 @@ from sfumato.privacy.guarantee import Guarantee
 from sfumato.privacy.known_search import KnownSearch
 from sfumato.privacy.ledger import Client, Ledger, LedgerEntry
 from sfumato.privacy.secret import BoundedReidentification, DiverseLaw, NoGuarantee, Pseudonymous
-from sfumato.privacy.tables import HiddenCells
+from sfumato.privacy.tables import ConsistentTotals, HiddenCells
 
 __all__ = [
     "ZCDP",
@@ -30,6 +30,7 @@ __all__ = [
     "Budget",
     "Claim",
     "Client",
+    "ConsistentTotals",
     "DiverseLaw",
     "ForeignClaim",
     "Grant",

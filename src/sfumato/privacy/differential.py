@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, ClassVar
 
 from sfumato.errors import ParameterError
@@ -193,6 +194,19 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     # The terms may cancel, so the error is bounded by the sum of their sizes, not by the result.
     size = (1 + over) * rho + math.log1p(1 / over) + (-math.log(delta) + math.log1p(over)) / over
     return max(0.0, math.nextafter(epsilon(best) + size * _SLACK, math.inf))
+
+
+@cache
+def zcdp_budget(epsilon: float, delta: float) -> float:
+    """The largest rho (but for the last digits) that gives (epsilon, delta)."""
+    log = -math.log(delta)
+    # The plain bound epsilon = rho + 2 sqrt(rho log(1/delta)) is a little too careful: start there.
+    low = (math.sqrt(log + epsilon) - math.sqrt(log)) ** 2 * (1 - 1e-9)
+    high = epsilon
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if zcdp_epsilon(middle, delta) <= epsilon else (low, middle)
+    return low
 
 
 def to_zcdp(claim: DifferentialPrivacy) -> ZCDP:

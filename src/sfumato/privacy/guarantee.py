@@ -24,7 +24,7 @@ from sfumato.privacy.foreign import GUEST, ForeignClaim, read, wrapped
 from sfumato.privacy.known_search import KnownSearch
 from sfumato.privacy.secret import BoundedReidentification, DiverseLaw, NoGuarantee, Pseudonymous
 from sfumato.privacy.signatures import strict_json
-from sfumato.privacy.tables import HiddenCells
+from sfumato.privacy.tables import ConsistentTotals, HiddenCells
 
 VERSION = 1
 KINDS: dict[str, type[Claim]] = {
@@ -32,7 +32,7 @@ KINDS: dict[str, type[Claim]] = {
     for kind in (
         KAnonymity, AlphaK, KMap, JAnonymity, LDiversity, TCloseness, KAmbiguity, BoundedReidentification,
         DiverseLaw, KMAnonymity, PureDP, ApproxDP, ZCDP, Pseudonymous, NoGuarantee, Accounted, Unaccounted,
-        HiddenCells, KnownSearch,
+        HiddenCells, ConsistentTotals, KnownSearch,
     )
 }  # fmt: skip
 

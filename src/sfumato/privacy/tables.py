@@ -1,10 +1,11 @@
-"""Claims about published tables: which cells are hidden, and from whom."""
+"""Claims about published tables: which cells are hidden, and from whom; that their totals add up."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sfumato.privacy.claims import GroupSize, names
+from sfumato.privacy.base import Claim
+from sfumato.privacy.claims import GroupSize, column_faults, names
 
 
 @dataclass(frozen=True)
@@ -65,3 +66,33 @@ class HiddenCells(GroupSize):
             "know, nor against those who know how the search for cells to withhold went."
             + ("" if self.homogeneous else " That a cell is empty is published.")
         )
+
+
+@dataclass(frozen=True)
+class ConsistentTotals(Claim):
+    """Every total is the sum of its parts, in all tables together. It protects nobody by itself.
+
+    layout: the tables, as in 'county,age;county,sex'.
+    """
+
+    columns: tuple[str, ...]
+    layout: str
+
+    def _faults(self) -> list[str]:
+        return column_faults(self.columns) + ([] if self.layout else ["layout must name the tables"])
+
+    @property
+    def title(self) -> str:
+        """The claim in a few words."""
+        return "totals add up"
+
+    def promise(self) -> str:
+        """What is promised."""
+        return (
+            f"These are tables of counts by {names(self.columns)}: no count is below 0, and every total is "
+            "the sum of its parts, in all of them together."
+        )
+
+    def limits(self) -> str:
+        """What is not promised."""
+        return "It says how the tables were made fit to be read, and protects nobody."

@@ -23,6 +23,7 @@ from sfumato.privacy import (
     ApproxDP,
     BoundedReidentification,
     Claim,
+    ConsistentTotals,
     DiverseLaw,
     ForeignClaim,
     HiddenCells,
@@ -44,7 +45,7 @@ from sfumato.privacy.guest_claims import vouched
 from sfumato.privacy.signatures import Trust
 from sfumato.progress import report
 from sfumato.release.checks import Outcome, VerificationCheck
-from sfumato.release.hidden_cells import recount_cells
+from sfumato.release.hidden_cells import recount_cells, totals_add_up
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.table import Table
 
@@ -98,7 +99,7 @@ def check_claim(
 def _countable(claim: Claim) -> bool:
     if isinstance(claim, TCloseness):  # the hierarchy of the values is not part of the release
         return claim.distance in ("equal", "ordered")
-    return isinstance(claim, AlphaK | HiddenCells | KAnonymity | LDiversity | Pseudonymous)
+    return isinstance(claim, AlphaK | ConsistentTotals | HiddenCells | KAnonymity | LDiversity | Pseudonymous)
 
 
 def _in_order(claim: TCloseness, table: Table) -> bool:
@@ -120,6 +121,8 @@ def _recount(claim: Claim, table: Table) -> tuple[bool, str]:
             return _pseudonymous(claim, table)
         case HiddenCells():
             return recount_cells(claim, table)
+        case ConsistentTotals():
+            return totals_add_up(claim, table)
     raise AssertionError("only countable claims come here")
 
 

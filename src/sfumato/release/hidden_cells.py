@@ -9,7 +9,7 @@ from sfumato.cells import Attacker, Findings, Published, Relations, Target, reco
 from sfumato.cells.layout import certain_cells, coded, read_layouts, relations_of
 from sfumato.cells.written import told_bounds
 from sfumato.errors import DataError, SfumatoError
-from sfumato.privacy import HiddenCells
+from sfumato.privacy import ConsistentTotals, HiddenCells
 from sfumato.table import Table
 
 _COUNT = "count"
@@ -50,6 +50,24 @@ def recount_cells(claim: HiddenCells, table: Table) -> tuple[bool, str]:
     except SfumatoError as error:
         return False, error.message
     return fine, detail
+
+
+def totals_add_up(claim: ConsistentTotals, table: Table) -> tuple[bool, str]:
+    """Whether every total is the sum of its parts, and no count is below 0."""
+    rows = table.to_arrow()
+    absent = [n for n in (_COUNT, *claim.columns) if n not in rows.column_names]
+    if absent:
+        return False, f"the data lacks {', '.join(repr(n) for n in absent)}"
+    codes, _ = coded([rows[name].to_pylist() for name in claim.columns])
+    try:
+        relations = relations_of(read_layouts(claim.layout), claim.columns, codes)
+        counts = _numbers(table, _COUNT)
+    except SfumatoError as error:
+        return False, error.message
+    wrong, below = len(relations.broken(counts)), int((~(counts >= 0)).sum())
+    if wrong or below:
+        return False, f"{wrong} totals are not the sums of their parts, {below} counts are below 0"
+    return True, f"{len(relations.least)} totals, each the sum of its parts"
 
 
 def _counts_hide(

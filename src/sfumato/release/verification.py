@@ -17,7 +17,7 @@ import pyarrow as pa
 from sfumato._system import permissions
 from sfumato.counts import type_name
 from sfumato.errors import DataError, SfumatoError
-from sfumato.privacy import Claim, Guarantee, NoGuarantee, Pseudonymous, Unaccounted
+from sfumato.privacy import Claim, ConsistentTotals, Guarantee, NoGuarantee, Pseudonymous, Unaccounted
 from sfumato.privacy.signatures import ReleaseLog, Trust
 from sfumato.release import manifest
 from sfumato.release.checks import Outcome, Verification, VerificationCheck
@@ -329,14 +329,13 @@ def _spelling(public: Path, tables: Mapping[str, Table]) -> Iterator[Verificatio
 def _origins(
     schemas: Mapping[str, Schema], guarantee: Guarantee | None, trust: Trust
 ) -> Iterator[VerificationCheck]:
-    """Who answers for the domains that a promise of differential privacy rests on.
-
-    schemas: of each table, by what its columns are named with.
-    """
-    if guarantee is None or not any(c.differential for c in guarantee.claims):
+    """Who answers for the domains that a promise of differential privacy rests on; of tables of counts, whose
+    columns are labels, the claim says so itself. schemas: by what the columns of each are named with."""
+    claims = () if guarantee is None else guarantee.claims
+    if not any(c.differential for c in claims) or any(isinstance(c, ConsistentTotals) for c in claims):
         return
-    whole = any(c.differential and not c.scope for c in guarantee.claims)
-    pseudonyms = {n for c in guarantee.claims if isinstance(c, Pseudonymous) for n in c.columns}
+    whole = any(c.differential and not c.scope for c in claims)
+    pseudonyms = {n for c in claims if isinstance(c, Pseudonymous) for n in c.columns}
     for prefix, column in ((prefix, column) for prefix, schema in schemas.items() for column in schema):
         said = column.provenance
         subject = f"domain of '{prefix}{column.name}'"

@@ -24,13 +24,13 @@ from sfumato.methods.parameters import Parameter
 from sfumato.methods.shapes import Number
 from sfumato.privacy import Budget, Guarantee, Ledger, Neighbours, NoGuarantee, PureDP
 from sfumato.privacy.account import UNACCOUNTED, Account
+from sfumato.privacy.debits import debit
 from sfumato.privacy.ledger import Payer
 from sfumato.privacy.noise import laplace
 from sfumato.privacy.rounding import exact
 from sfumato.schema.domains import READ_OFF, grounds, with_search
 from sfumato.seeds import Key
 from sfumato.synthesis.constraints import Constraint
-from sfumato.synthesis.debits import debit
 from sfumato.synthesis.domain import WEIGHT_UNITS, Domain
 from sfumato.synthesis.fitted_baseline import FittedBaseline
 from sfumato.synthesis.parameters import (

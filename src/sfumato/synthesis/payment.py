@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from sfumato.errors import ParameterError
 from sfumato.methods.declaration import spending_of
 from sfumato.privacy import Budget, Neighbours
+from sfumato.privacy.debits import require_same
 from sfumato.privacy.ledger import Payer
 from sfumato.release import Release
 from sfumato.seeds import Key
-from sfumato.synthesis.debits import require_same
 from sfumato.table import Table
 
 if TYPE_CHECKING:

@@ -13,11 +13,16 @@ Tested by: tests/tabulation/test_cell_keys.py
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
+from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.methods.parameters import Parameter
+from sfumato.methods.settings import require_numbers
+from sfumato.methods.shapes import Number, Plain
 from sfumato.seeds import Key, uniform
 
 Index = NDArray[np.int64]
@@ -26,13 +31,20 @@ Real = NDArray[np.float64]
 _NEAR = 1e-9
 
 
+@declares(
+    Declaration(
+        "keys",
+        Does.TABULATE,
+        "Move every count by a little, the same way wherever the same people are counted.",
+        page="tables.md",
+        claims=("NoGuarantee",),
+        needs=(Need.KEY,),
+        closed={"map": "a map compares releases of rows"},
+    )
+)
 @dataclass(frozen=True)
 class CellKeys:
     """Move every count by a little, the same way wherever the same people are counted.
-
-    variance: of the movement.  most: how far a count is moved at most.  smallest: positive counts up to this
-    are never shown (they become 0 or more).  key: of an earlier release, so that the same cells get the same
-    numbers; a new secret one if not given.
 
     >>> people = sf.samples.members(300)
     >>> release = sf.tabulate(people, "region,sex", method=sf.CellKeys(variance=1.0, most=3))
@@ -40,12 +52,28 @@ class CellKeys:
     'no guarantee (cell keys)'
     """
 
-    variance: float = 2.0
-    most: int = 5
-    smallest: int = 0
-    key: Key | None = field(default=None, repr=False)
+    variance: Annotated[float, Parameter(Number("Of the movement.", 0, 9999, above=True), beginner=True)] = (
+        2.0
+    )
+    most: Annotated[
+        int, Parameter(Number("How far a count is moved at most.", 1, 100, whole=True), beginner=True)
+    ] = 5
+    smallest: Annotated[
+        int,
+        Parameter(
+            Number("Positive counts up to this are never shown: they become 0 or more.", 0, 99, whole=True)
+        ),
+    ] = 0
+    key: Annotated[
+        Key | None,
+        Parameter(
+            Plain("Of an earlier release, so that the same people get the same numbers."),
+            python_only="a key is a secret, and plans are kept beside releases; at a terminal --keys-of",
+        ),
+    ] = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        require_numbers(self)
         faults = []
         if isinstance(self.most, bool) or not isinstance(self.most, int) or not 1 <= self.most <= 100:
             faults.append("most is a whole number from 1 to 100")

@@ -39,9 +39,8 @@ class CellShape:
         return self.of if self.of is None or not self.means else f"mean {self.of}"
 
 
-def rounded(contents: CellContents, method: ControlledRounding) -> Release:
+def rounded(contents: CellContents, method: ControlledRounding, key: Key) -> Release:
     """Counts rounded to multiples of a base."""
-    key = Key.fresh()
     found = method.round(contents, key)
     why = (
         f"Counts are rounded to multiples of {method.base}, so that an inner cell is off by less than "

@@ -8,11 +8,15 @@ be within the base, so how far the farthest is off is measured and said.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
+from sfumato.methods.declaration import Declaration, Does, declares
+from sfumato.methods.parameters import Parameter
+from sfumato.methods.shapes import Number
 from sfumato.seeds import Key
 from sfumato.tabulation.contents import CellContents
 
@@ -30,6 +34,16 @@ class Rounded:
     mean: float
 
 
+@declares(
+    Declaration(
+        "round",
+        Does.TABULATE,
+        "Round counts to multiples of a base, so that totals add up.",
+        page="tables.md",
+        claims=("NoGuarantee",),
+        closed={"map": "a map compares releases of rows"},
+    )
+)
 @dataclass(frozen=True)
 class ControlledRounding:
     """Round every count to a multiple of the base, so that all totals add up. No cell is withheld.
@@ -40,7 +54,9 @@ class ControlledRounding:
     {0}
     """
 
-    base: int = 3
+    base: Annotated[
+        int, Parameter(Number("What counts are rounded to multiples of.", 2, 1000, whole=True), beginner=True)
+    ] = 3
 
     def __post_init__(self) -> None:
         if isinstance(self.base, bool) or not isinstance(self.base, int) or not 2 <= self.base <= 1000:

@@ -11,13 +11,17 @@ from __future__ import annotations
 import itertools
 import time
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.cells import Attacker, Findings
 from sfumato.errors import DataError, ParameterError
+from sfumato.methods.declaration import Declaration, Does, declares
+from sfumato.methods.parameters import Parameter
+from sfumato.methods.settings import require_numbers
+from sfumato.methods.shapes import Flag, Number, Text
 from sfumato.tabulation.exact import prove
 from sfumato.tabulation.problem import HidingProblem, Merged, merge
 from sfumato.tabulation.search import PatternSearch, Requirement, until
@@ -53,16 +57,20 @@ class Pattern:
         return 0.0 if self.cost <= 0 else max(0.0, (self.cost - self.bound) / self.cost)
 
 
+@declares(
+    Declaration(
+        "suppress",
+        Does.TABULATE,
+        "Withhold small cells, and others so that nobody can reckon them back.",
+        page="tables.md",
+        claims=("HiddenCells",),
+        first=True,
+        closed={"map": "a map compares releases of rows"},
+    )
+)
 @dataclass(frozen=True)
 class CellSuppression:
     """Withhold sensitive cells, and others so that nobody can reckon them back.
-
-    effort: fast (one pass), normal (searched until a limit), exact (with a lower bound, for small tables).
-    cost: what is kept low: how many cells are withheld, the counts in them, or the logarithm of the counts.
-    time_limit: seconds of the processor.  work_limit: linear programs, for runs that must come out the same.
-    contributors: hide cells also from whoever is alone in another cell.
-    ranges: show small counts as '1-4' in place of nothing. Readers then know which cells are small; all of
-    the range must stay possible.
 
     >>> people = sf.samples.members(300)
     >>> release = sf.tabulate(people, "region,race", method=sf.CellSuppression(effort="fast"))
@@ -70,24 +78,53 @@ class CellSuppression:
     12
     """
 
-    effort: Literal["fast", "normal", "exact"] = "normal"
-    cost: Literal["cells", "counts", "log counts"] = "cells"
-    time_limit: float = 50.0
-    work_limit: int | None = None
-    contributors: bool = True
-    ranges: bool = False
-    search_seed: int = 0
+    effort: Annotated[
+        Literal["fast", "normal", "exact"],
+        Parameter(
+            Text(
+                "fast: one pass. normal: searched until a limit. exact: with a proof, for small tables.",
+                EFFORTS,
+            ),
+            beginner=True,
+        ),
+    ] = "normal"
+    cost: Annotated[
+        Literal["cells", "counts", "log counts"],
+        Parameter(Text("What is kept low: how many cells are withheld, or the counts in them.", COSTS)),
+    ] = "cells"
+    time_limit: Annotated[
+        float, Parameter(Number("To search, on the processor.", 0, above=True), unit="seconds")
+    ] = 50.0
+    work_limit: Annotated[
+        int | None,
+        Parameter(
+            Number("The same in linear programs, so that every machine finds the same.", 1, whole=True)
+        ),
+    ] = None
+    contributors: Annotated[
+        bool, Parameter(Flag("Hide cells also from whoever is alone in another cell."))
+    ] = True
+    ranges: Annotated[
+        bool,
+        Parameter(
+            Flag("Show small counts as 1-4 in place of nothing: readers then know which cells are small.")
+        ),
+    ] = False
+    search_seed: Annotated[int, Parameter(Number("Another order of search.", 0, whole=True))] = 0
 
     def __post_init__(self) -> None:
+        require_numbers(self)
         faults = []
         if self.effort not in EFFORTS:
             faults.append(f"effort is one of {', '.join(EFFORTS)}")
         if self.cost not in COSTS:
             faults.append(f"cost is one of {', '.join(COSTS)}")
-        if isinstance(self.time_limit, bool) or not self.time_limit > 0:
+        if not self.time_limit > 0:
             faults.append("time_limit is a number of seconds above 0")
-        if self.work_limit is not None and (isinstance(self.work_limit, bool) or self.work_limit < 1):
+        if self.work_limit is not None and self.work_limit < 1:
             faults.append("work_limit is a whole number above 0")
+        if self.search_seed < 0:
+            faults.append("search_seed is a whole number from 0 up")
         if faults:
             raise ParameterError(
                 f"{'; '.join(faults)}.", hint="CellSuppression(effort='normal', cost='cells')"

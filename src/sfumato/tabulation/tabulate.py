@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sfumato.cells.layout import Layout, read_layouts, require_columns
 from sfumato.errors import DataError, ParameterError, listed
 from sfumato.io import scan
+from sfumato.privacy.ledger import Payer
 from sfumato.release import Release
 from sfumato.schema import Role
 from sfumato.seeds import Key
@@ -20,6 +21,7 @@ from sfumato.tabulation.cell_keys import CellKeys
 from sfumato.tabulation.contents import CellContents, count
 from sfumato.tabulation.history import COUNT, earlier_tables, with_earlier
 from sfumato.tabulation.outcome import CellShape, perturbed, rounded, suppressed
+from sfumato.tabulation.private import NOISE, PrivateTables
 from sfumato.tabulation.problem import HidingProblem
 from sfumato.tabulation.rounding import ControlledRounding
 from sfumato.tabulation.rules import Dominance, Homogeneity, MinimumCount, PPercent
@@ -39,7 +41,7 @@ def tabulate(
     tables: str | Iterable[str | Sequence[str | Sequence[str]] | Layout],
     rule: MinimumCount | int = 5,
     *,
-    method: CellSuppression | ControlledRounding | CellKeys | None = None,
+    method: CellSuppression | ControlledRounding | CellKeys | PrivateTables | None = None,
     of: str | None = None,
     sums: PPercent | Dominance | None = None,
     means: bool = False,
@@ -47,6 +49,8 @@ def tabulate(
     homogeneity: Homogeneity | None = None,
     keep: Iterable[Sequence[str]] = (),
     earlier: Sequence[Release] = (),
+    key: Key | None = None,
+    ledger: Payer | None = None,
 ) -> Release:
     """Count tables and withhold what would give people away, from all of them together.
 
@@ -57,7 +61,8 @@ def tabulate(
     counted without weights.  homogeneity: groups that are all in one category of a column are sensitive,
     too.  keep: totals that must be published, by their columns: () is the grand total,
     ('area',) the totals of the areas.  earlier: releases of tables of the same people. What they show is
-    known.
+    known.  key: of what is drawn without a promise; a secret one if none is given.  ledger: debited with what
+    private tables cost before anything is drawn.
 
     >>> people = sf.samples.members(300)
     >>> release = sf.tabulate(people, "region,race", method=sf.CellSuppression(effort="fast"))
@@ -71,13 +76,18 @@ def tabulate(
     if not isinstance(asked, MinimumCount):
         raise ParameterError("the rule is a smallest count.", hint="sf.MinimumCount(5), or 5")
     method, sums = method or CellSuppression(), sums or PPercent()
+    if not isinstance(method, CellSuppression | ControlledRounding | CellKeys | PrivateTables):
+        raise ParameterError(
+            "tables are withheld, rounded, moved or noised.",
+            hint="sf.CellSuppression(), sf.ControlledRounding(), sf.CellKeys() or sf.PrivateTables()",
+        )
     if means and of is None:
         raise ParameterError("means of what?", hint="name the column: of='charge', means=True")
     layouts = read_layouts(tables)
     known, shown = earlier_tables(earlier)
     columns = require_columns([*layouts, *known], data.columns)
     shape = CellShape(of, means, weight)
-    clash = [repr(n) for n in (COUNT, of, shape.summed, weight) if n in columns]
+    clash = [repr(n) for n in (COUNT, NOISE, of, shape.summed, weight) if n in columns]
     if clash:
         raise ParameterError(f"{listed(clash)} cannot be a column of a table.", hint="rename the column")
     if homogeneity is not None:
@@ -85,21 +95,25 @@ def tabulate(
     if not isinstance(method, CellSuppression) and (of or weight or known or tuple(keep)):
         what = "only counts are rounded or moved: no sums, no weights, no earlier tables, none kept."
         raise ParameterError(what, hint="leave out of, weight, earlier and keep, or use CellSuppression")
+    if isinstance(method, PrivateTables):
+        return method.release(data, layouts, columns, ledger)
+    if ledger is not None:
+        raise ParameterError(
+            "this method promises no epsilon: there is nothing to debit.", hint="leave the ledger out"
+        )
     person = _person(data, asked)
-    key = None
-    if isinstance(method, CellKeys):
-        key = method.key or Key.fresh()
+    drawn = (method.key if isinstance(method, CellKeys) else None) or key or Key.fresh()
     contents = count(
-        data, [*layouts, *known], columns, of=of, person=person, weight=weight, key=key,
+        data, [*layouts, *known], columns, of=of, person=person, weight=weight,
+        key=drawn if isinstance(method, CellKeys) else None,
         zeros_of=homogeneity.column if homogeneity else None,
     )  # fmt: skip
     if not len(contents.codes):
         raise DataError("there are no rows to count.", hint="give rows")
     if isinstance(method, ControlledRounding):
-        return rounded(contents, method)
+        return rounded(contents, method, drawn)
     if isinstance(method, CellKeys):
-        assert key is not None
-        return perturbed(contents, method, asked, key)
+        return perturbed(contents, method, asked, drawn)
     return _hidden(contents, asked, method, sums, shape, _kept(contents, keep), shown, homogeneity)
 
 

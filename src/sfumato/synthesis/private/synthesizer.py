@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Annotated
 
 from sfumato.errors import ParameterError, listed
@@ -22,13 +21,13 @@ from sfumato.methods.parameters import Parameter
 from sfumato.methods.shapes import Number, Text
 from sfumato.privacy import Guarantee
 from sfumato.privacy.base import ROW, Neighbours, Unit
-from sfumato.privacy.differential import zcdp_epsilon
+from sfumato.privacy.debits import require_same
+from sfumato.privacy.differential import zcdp_budget
 from sfumato.privacy.grants import Budget, Grant
 from sfumato.privacy.ledger import Ledger, Payer
 from sfumato.schema import Role, Schema
 from sfumato.schema.domains import grounds, with_search
 from sfumato.synthesis.constraints import Constraint
-from sfumato.synthesis.debits import require_same
 from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.parameters import COLUMNS, CONSTRAINTS, WEIGHT
 from sfumato.synthesis.private.exact_counts import count
@@ -251,19 +250,6 @@ def largest_weight(domain: Domain) -> float | None:
     """W, if rows count by weight."""
     edges = None if domain.weight is None else domain.weight.edges
     return None if edges is None else float(edges[-1])  # type: ignore[arg-type]
-
-
-@cache
-def zcdp_budget(epsilon: float, delta: float) -> float:
-    """The largest rho (but for the last digits) that gives (epsilon, delta)."""
-    log = -math.log(delta)
-    # The plain bound epsilon = rho + 2 sqrt(rho log(1/delta)) is a little too careful: start there.
-    low = (math.sqrt(log + epsilon) - math.sqrt(log)) ** 2 * (1 - 1e-9)
-    high = epsilon
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if zcdp_epsilon(middle, delta) <= epsilon else (low, middle)
-    return low
 
 
 def _debit(ledger: Payer, wanted: Budget) -> Grant:
