@@ -211,7 +211,8 @@ class _Tree:
         """What a block is released as: its maximum levels, or the smallest box where places may be told."""
         assert self.problem.max_level is not None
         if not self.places:
-            return self._hulls(members, np.zeros(len(members), np.int64), 1)[0]
+            hull: Nodes = self._hulls(members, np.zeros(len(members), np.int64), 1)[0]
+            return hull
         first = self.problem.leaves[members[0]]
         tops = zip(self.problem.hierarchies, self.problem.max_level, first, strict=True)
         return np.array([h.nodes[min(int(top), h.height)][leaf] for h, top, leaf in tops], np.int32)
