@@ -55,7 +55,7 @@ class LinkedSynthesizer:
     Each table is learnt by counts of its rows with the rows above and before them. Keys never dangle, nobody
     has records before birth or after death, and no further date of a row lies before its first.
 
-    >>> release = sf.LinkedSynthesizer(max_children={"stays": 8}).fit(sf.samples.hospital(60)).sample(30)
+    >>> release = sf.LinkedSynthesizer().fit(sf.samples.hospital(60)).sample(30)
     >>> release.data["patients"].rows()
     30
     >>> release.guarantee.claims[0].title
