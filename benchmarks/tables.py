@@ -4,7 +4,8 @@ Three tables of hospital stays; sensitive are 1 to 4 people (then 1 to 10). The 
 withheld cells that a release must not exceed, with no cell open to the attacker and nobody who is alone in a
 cell learning another. Then rounding of D3, and cell keys for a million cells. Run with `python
 benchmarks/tables.py D1 D2 D3 rounding keys`, or without names for the two small ones; `large` is a table of a
-hundred thousand cells.
+hundred thousand cells. `noise`: D1 and county x age x diagnosis under an epsilon of 1, against noise on inner
+cells alone, summed up as it falls.
 """
 
 from __future__ import annotations
@@ -75,6 +76,40 @@ def measure_keys(cells: int = 1_000_000) -> None:
     print(f"cell keys: {cells:,} cells in {used:.2f} CPU s, moved by {np.abs(moved - counts).mean():.2f}")
 
 
+def measure_noise(layout: str, delta: float) -> None:
+    data = Path(os.environ["SFUMATO_DATA"]) / "sparcs" / "sparcs2020_musculoskeletal_charges.parquet"
+    table = sf.scan(data, columns=layout.split(","), keep_text=True)
+    levels = {n: tuple(b.levels.to_pylist()) for n, b in table.codebooks(layout.split(",")).items()}
+    for name, known in levels.items():  # a benchmark: as if somebody had listed them without looking
+        table = table.with_schema(table.schema.with_(name, levels=known, missing=True))
+    table = table.with_schema(table.schema.declare("benchmark", "taken for public"))
+    start = time.process_time()
+    release = sf.tabulate(table, layout, method=sf.PrivateTables(1.0, delta))
+    used = time.process_time() - start
+    shown = release.data.to_arrow()
+    axes = [shown[n].to_pylist() for n in levels]
+    true = table.counts(*levels).dense()
+    books = [[*(("" if v is None else str(v)) for v in b.decode(np.arange(b.size)).to_pylist()), "_T"]
+             for b in table.codebooks(list(levels)).values()]  # fmt: skip
+    every = np.pad(true, [(0, 1)] * true.ndim)
+    for axis in range(true.ndim):  # totals along every axis, after the last level
+        last = [slice(None)] * axis + [-1]
+        every[tuple(last)] = every.sum(axis=axis)
+    places = tuple(np.array([book.index(v) for v in axis]) for book, axis in zip(books, axes, strict=True))
+    off = np.abs(shown["count"].to_numpy() - every[places])
+    inner = np.all([p < len(b) - 1 for p, b in zip(places, books, strict=True)], axis=0)
+    plain = np.random.default_rng(0).laplace(0, 1, true.shape)  # the same law, for the comparison only
+    summed = np.pad(plain, [(0, 1)] * true.ndim)
+    for axis in range(true.ndim):
+        summed[tuple([slice(None)] * axis + [-1])] = summed.sum(axis=axis)
+    totals = ~inner
+    print(
+        f"noise, {layout}, delta {delta:g}: {len(off):,} cells; off by {off[inner].mean():.2f} (inner), "
+        f"{off[totals].mean():.2f} (totals); Laplace noise on inner cells alone {np.abs(plain).mean():.2f}, "
+        f"{np.abs(summed[places])[totals].mean():.2f}; {used:.1f} CPU s"
+    )
+
+
 def main() -> None:
     if "SFUMATO_DATA" not in os.environ:
         print("tables: SFUMATO_DATA is not set")
@@ -86,6 +121,11 @@ def main() -> None:
             continue
         if name == "keys":
             measure_keys()
+            continue
+        if name == "noise":
+            for layout in (f"{AREA},age,apr_drg_code", f"{COUNTY},age,apr_drg_code"):
+                measure_noise(layout, 0.0)
+                measure_noise(layout, 1e-9)
             continue
         for minimum in TABLES[name][1]:
             measure(name, minimum, "cells")

@@ -122,12 +122,13 @@ class Margins:
     # -- counts are not negative -------------------------------------------------------------------
 
     def not_negative(self, measured: Sequence[tuple[Set, Real, float]]) -> dict[Set, Real]:
-        """The margins nearest to what was measured, by its variances, of which no cell is below 0.
+        """The margins nearest to those that were `agreed`, each by its own variance, with no cell below 0.
 
+        Every margin counts, not the tables alone: cells that are lifted to 0 would otherwise lift all totals.
         By alternating directions: margins that agree, and tables without a negative cell, pulled together.
         """
-        found = self.agreed(measured)
-        own = {s: v for s, _, v in measured}
+        found, own = self.agreed(measured), self.variances({s: v for s, _, v in measured})
+        measured = [(s, found[s], own[s]) for s in self.sets]
         copy = {s: np.maximum(found[s], 0.0) for s in self.tops}
         apart = {s: np.zeros(self.shape(s)) for s in self.tops}
         for _ in range(_ROUNDS):
