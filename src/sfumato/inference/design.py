@@ -12,6 +12,7 @@ from sfumato.inference.names import Reading
 from sfumato.schema import Kind, Role
 
 _HEAVY = 1_000  # no body weighs that much, in kilograms or pounds
+_LIGHT = 20
 _UNITS = frozenset(("kg", "g", "gr", "gram", "grams", "gramm", "grammes", "gramos", "lb", "lbs"))
 _WEIGHTED = re.compile(r"(?i)[a-z]w(gh?)?t(?![a-z]{3})")
 _BODY = ("birth", "event", "body", "days", "months", "money", "procedure")  # a cost weight is a price
@@ -40,7 +41,8 @@ def survey_weight(facts: Facts, reading: Reading) -> Clue | None:
         return Clue(Role.WEIGHT, SURE, f"'{survey}' and '{word}' in the name say a survey weight")
     if word in ("w", "kg"):
         return None
-    if _is_fine(facts, 3) and not reading.first(*_BODY) and not _UNITS.intersection(reading.words):
+    light = facts.median() < _LIGHT and _is_fine(facts, 3)  # no body weighs so little, so exactly
+    if light and not reading.first(*_BODY) and not _UNITS.intersection(reading.words):
         return Clue(
             Role.WEIGHT, LIKELY, f"'{word}' in the name, and numbers finer than a scale: a survey weight"
         )
