@@ -216,11 +216,9 @@ class _Sample:
 
     def shared(self, name: str, other: _Sample, theirs: str) -> float:
         """The share of the other file's cells with values that are here too, or that are general."""
-        here, known = self.levels(name), other.meanings.get(name, {})
-        leaves = self.leaves(name)
-        return sum(
-            share for v, share in other.levels(theirs).items() if v in here or v in known or leaves.general(v)
-        )
+        here, known, leaves = self.levels(name), other.meanings.get(name, {}), self.leaves(name)
+        levels = other.levels(theirs).items()
+        return sum(share for v, share in levels if v in here or v in known or leaves.general(v))
 
     def leaves(self, name: str) -> Leaves:
         """The values of a column, to ask which of them a general one stands for."""
