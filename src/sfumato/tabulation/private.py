@@ -26,7 +26,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import pyarrow as pa
@@ -35,8 +35,8 @@ from numpy.typing import NDArray
 from sfumato.cells.layout import Layout
 from sfumato.cells.programs import whole_near
 from sfumato.counts import Codebook, person_ids
-from sfumato.counts.persons import at_most
-from sfumato.errors import DataError, ParameterError, SchemaError, listed
+from sfumato.counts.persons import some_of_each
+from sfumato.errors import ParameterError, SchemaError, listed
 from sfumato.methods.declaration import Declaration, Does, Need, Spending, declares
 from sfumato.methods.parameters import Parameter
 from sfumato.methods.settings import require_numbers
@@ -52,7 +52,6 @@ from sfumato.privacy.rounding import down
 from sfumato.release import InternalRecord, Release
 from sfumato.schema import Kind, Role, Schema
 from sfumato.schema.domains import ADVICE, grounds, search_cost, with_search, without_public_domain
-from sfumato.seeds import Key
 from sfumato.table import Table
 from sfumato.tabulation.contents import CellContents
 from sfumato.tabulation.history import COUNT
@@ -234,15 +233,7 @@ def _counted(table: Table, margins: Margins, books: Sequence[Codebook], most: in
         whose.append(person_ids(table.schema[persons[0]], batch.column(persons[0])))
     rows = np.concatenate(codes, axis=1) if codes else np.zeros((len(books), 0), np.int64)
     ids = pa.chunked_array(whose, pa.string()) if not whose else pa.chunked_array(whose)
-    if ids.null_count:
-        raise DataError(
-            f"{ids.null_count} rows do not say whose they are ('{persons[0]}').",
-            hint="leave those rows out first: how many belong to one person cannot be known",
-        )
-    places: Any = (
-        ids.combine_chunks().dictionary_encode().indices.to_numpy() if len(ids) else np.zeros(0, np.int64)
-    )
-    rows = rows[:, at_most(np.asarray(places, np.int64), most, Key.fresh())]
+    rows = rows[:, some_of_each(ids, persons[0], most)]
     return {top: _table(rows[list(top)], margins.shape(top)) for top in margins.tops}
 
 
