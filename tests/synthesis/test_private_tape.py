@@ -23,6 +23,7 @@ import pytest
 from declared import PUBLIC
 
 import sfumato as sf
+from sfumato.counts import persons as choice
 from sfumato.seeds import Key
 from sfumato.synthesis.constraints import Implies, Never, Within
 from sfumato.synthesis.private import (
@@ -97,7 +98,7 @@ def taped(monkeypatch: pytest.MonkeyPatch) -> Tape:
         monkeypatch.setattr(purse, name, tape.draw(name, norm))
     monkeypatch.setattr(potentials, "_LEAST", 300)  # fewer particles: nothing here is about accuracy
     # The coins that choose a person's rows: the same for all persons that both tables have.
-    monkeypatch.setattr(exact_counts, "Key", SimpleNamespace(fresh=lambda: sf.Key.from_seed(7)))
+    monkeypatch.setattr(choice, "Key", SimpleNamespace(fresh=lambda: sf.Key.from_seed(7)))
     return tape
 
 
@@ -246,7 +247,7 @@ def test_a_person_of_weighted_rows_shows_in_nothing_but_the_noise(
 
 
 def test_rows_beyond_the_most_are_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(exact_counts, "at_most", lambda persons, *_: np.ones(len(persons), bool))
+    monkeypatch.setattr(choice, "at_most", lambda persons, *_: np.ones(len(persons), bool))
     method = PrivateSynthesizer(epsilon=2.0, max_rows_per_person=2)
     with pytest.raises(Refuted, match="sensitivity"):
         compare(monkeypatch, tmp_path, method, one() * 9, persons=True)
