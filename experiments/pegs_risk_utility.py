@@ -227,7 +227,7 @@ def imputed(
     old, books = study.table.encode(), fitted.domain.books
     truth = coefficients(study, old)
     for epsilon in epsilons:
-        method = replace(fitted, method=replace(fitted.method, epsilon=epsilon))
+        method = replace(fitted, method=replace(fitted.method, epsilon_per_row=epsilon))
         for repeat in range(repeats):
             rows = method.sample(ROWS, seed=repeat).data.to_arrow().select([b.name for b in books])
             columns = (rows.column(i).combine_chunks() for i in range(rows.num_columns))
@@ -237,7 +237,7 @@ def imputed(
 
 def fit_again(fitted: FittedPeGS, epsilon: float, pool: NDArray[Any] | None) -> FittedPeGS:
     """The same building blocks with another prior, and other seeds."""
-    return replace(fitted, method=replace(fitted.method, epsilon=epsilon), pool=pool)
+    return replace(fitted, method=replace(fitted.method, epsilon_per_row=epsilon), pool=pool)
 
 
 def scores(
