@@ -189,6 +189,13 @@ def test_nobody_at_all_is_refused() -> None:
         sf.LinkedSynthesizer().fit(data.only(np.zeros(5, bool)))
 
 
+def test_rows_of_nobody_are_left_out_and_said() -> None:
+    people = pa.table({"patient_id": [f"P{i}" for i in range(30)], "sex": ["f", "m"] * 15})
+    stays = pa.table({"patient_id": [f"P{i % 60}" for i in range(120)], "ward": ["a", "b", "c"] * 40})
+    with pytest.warns(SfumatoWarning, match=r"rows of nobody .*: stays \(60\)"):
+        sf.LinkedSynthesizer().fit(sf.scan_database({"patients": people, "stays": stays}))
+
+
 def test_few_persons_are_said_to_be_repeated() -> None:
     with pytest.warns(SfumatoWarning, match="2 persons: of so few"):
         sf.LinkedSynthesizer().fit(sf.samples.hospital(5).only(np.arange(5) < 2))

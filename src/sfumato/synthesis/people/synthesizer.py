@@ -135,6 +135,12 @@ class LinkedSynthesizer:
         cut = [f"{n} ({r.cut:,})" for n, r in records.items() if r.cut]
         if cut:
             notes.append(f"rows beyond the most of one parent were left out: {listed(cut)}")
+        lost = {n for n, r in records.items() if r.cut or r.alone}  # rows below lost ones go without a word
+        alone = [
+            f"{n} ({r.alone:,})" for n, r in records.items() if r.alone and structure[n].parent not in lost
+        ]
+        if alone:
+            notes.append(f"rows of nobody in the table above were left out: {listed(alone)}")
         persons = records[structure.root.name].rows
         if persons < _FEW:
             notes.append(
