@@ -15,13 +15,14 @@ from linked import saved
 import sfumato as sf
 from sfumato.assessment.database_measures import utilities
 from sfumato.cli.app import run as command
-from sfumato.errors import DataError, ParameterError, SchemaError
+from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoWarning
 from sfumato.plan.database import DatabasePlan, run_database
 from sfumato.synthesis.people import model as linked_model
 from sfumato.synthesis.people.axes import GAPS, NO_DAY, OFFSETS
 from sfumato.synthesis.people.sets import CodeSets, starts_of
 
 DAY = date(2020, 1, 1)
+FEW = pytest.mark.filterwarnings("ignore:the data have")  # that there are few persons
 
 
 def lives(persons: int = 60, seed: int = 0, **more: Any) -> sf.Database:
@@ -132,6 +133,7 @@ def people_and(visits: dict[str, list[Any]], persons: int = 3) -> sf.Database:
     return sf.scan_database({"people": pa.table(people), "visits": pa.table(visits)})
 
 
+@FEW
 def test_more_children_than_the_bound_are_left_out_the_last_first() -> None:
     days = [DAY + timedelta(i) for i in range(20)]
     data = people_and({
@@ -145,6 +147,7 @@ def test_more_children_than_the_bound_are_left_out_the_last_first() -> None:
     assert max(np.unique(drawn["person_id"].to_pylist(), return_counts=True)[1]) <= 3
 
 
+@FEW
 def test_no_children_at_all() -> None:
     data = sf.samples.hospital(60)
     without = np.bincount(data.people.numbers("stays"), minlength=60) == 0
@@ -155,12 +158,14 @@ def test_no_children_at_all() -> None:
     }  # fmt: skip
 
 
+@FEW
 def test_one_person() -> None:
     data = people_and({"visit_id": [1], "person_id": [0], "kind": ["a"]}, persons=1)
     release = sf.LinkedSynthesizer().fit(data).sample(1)
     assert release.data["visits"].rows() == 1
 
 
+@FEW
 def test_dates_and_codes_may_be_missing() -> None:
     data = people_and({
         "visit_id": [1, 2, 3, 4], "person_id": [0, 0, 1, 2], "day": [DAY, None, None, DAY],
@@ -182,6 +187,26 @@ def test_nobody_at_all_is_refused() -> None:
     data = sf.samples.hospital(5)
     with pytest.raises(DataError, match="no persons"):
         sf.LinkedSynthesizer().fit(data.only(np.zeros(5, bool)))
+
+
+def test_rows_of_nobody_are_left_out_and_said() -> None:
+    people = pa.table({"patient_id": [f"P{i}" for i in range(30)], "sex": ["f", "m"] * 15})
+    stays = pa.table({"patient_id": [f"P{i % 60}" for i in range(120)], "ward": ["a", "b", "c"] * 40})
+    with pytest.warns(SfumatoWarning, match=r"rows of nobody .*: stays \(60\)"):
+        sf.LinkedSynthesizer().fit(sf.scan_database({"patients": people, "stays": stays}))
+
+
+def test_few_persons_are_said_to_be_repeated() -> None:
+    with pytest.warns(SfumatoWarning, match="2 persons: of so few"):
+        sf.LinkedSynthesizer().fit(sf.samples.hospital(5).only(np.arange(5) < 2))
+
+
+def test_staff_and_pointers_to_other_rows_are_left_out_of_a_cdm_and_said() -> None:
+    with pytest.warns(SfumatoWarning, match=r"preceding_visit_occurrence_id, provider$"):
+        model = sf.LinkedSynthesizer().fit(sf.samples.omop(60))
+    data = model.sample(20, seed=1).data
+    assert "provider" not in data.tables and "concept" in data.tables
+    assert data.check().order and data["person"].rows() == 20
 
 
 @pytest.mark.parametrize(

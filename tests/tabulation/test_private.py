@@ -8,16 +8,19 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from declared import PUBLIC
 from private_tables import chain, table_of
 
 import sfumato as sf
 from sfumato.assessment.audit import Audit, audit
 from sfumato.cells.layout import Layout, coded, relations_of
-from sfumato.errors import BudgetError, DataError, ParameterError, SchemaError
+from sfumato.cells.programs import whole_near
+from sfumato.errors import BudgetError, DataError, NoisyWarning, ParameterError, SchemaError
 from sfumato.privacy import ApproxDP, Budget, Ledger, PureDP, Unit
 from sfumato.privacy.grants import Grant
 from sfumato.privacy.noise import Noisy
-from sfumato.schema import Provenance
+from sfumato.schema import Column, Kind, Provenance, Schema
+from sfumato.table import Table
 from sfumato.tabulation import private
 from sfumato.tabulation.margins import Margins
 
@@ -105,6 +108,61 @@ def test_all_combinations_are_there_whole_and_add_up(method: sf.PrivateTables, t
     kind = ApproxDP if method.delta else PureDP
     (claim,) = (c for c in release.guarantee if c.differential)
     assert isinstance(claim, kind) and claim.epsilon <= method.epsilon + 1e-9
+
+
+def test_what_was_paid_for_is_shown_where_no_whole_numbers_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(private, "whole_near", lambda relations, near: None)
+    with pytest.warns(NoisyWarning, match="decimals"):
+        release = sf.tabulate(TABLE, TWO, method=sf.PrivateTables(epsilon=0.3))
+    columns = ["v0", "v1", "v2", "v3"]
+    codes, counts = counts_of(release, columns)
+    assert counts.dtype.kind == "f" and counts.min() >= 0
+    assert not len(relations_of([Layout.of(t) for t in TWO], columns, codes).broken(counts))
+    release.save(tmp_path / "out")
+    assert sf.verify(tmp_path / "out").ok
+
+
+def test_whole_numbers_of_many_crossed_tables_are_found_at_once() -> None:
+    """Every three of four columns: to search for the best ones takes minutes, and any near ones will do."""
+    sizes = (8, 8, 8, 8)
+    full = np.random.default_rng(1).gamma(0.3, 2.0, sizes)
+    sets = Margins(sizes, tuple(itertools.combinations(range(4), 3))).sets
+    found = margins_of(full, sets)
+    codes = []
+    for s in sets:
+        cells = np.full((found[s].size, 4), -1)
+        if s:
+            cells[:, list(s)] = np.indices(found[s].shape).reshape(len(s), -1).T
+        codes.append(cells)
+    names = ["v0", "v1", "v2", "v3"]
+    layouts = [Layout.of(",".join(names[c] for c in s)) for s in sets if len(s) == 3]
+    relations = relations_of(layouts, names, np.concatenate(codes))
+    near = np.concatenate([found[s].ravel() for s in sets])
+    whole = whole_near(relations, near, seconds=3600.0)
+    assert whole is not None and not np.any(relations.matrix @ whole)
+    assert whole.min() >= 0 and np.abs(whole - near).max() <= 2
+    assert whole_near(relations, near, seconds=0.0) is None  # and it ends
+
+
+def test_labels_that_cannot_be_written_cost_nothing() -> None:
+    level = Column("v0", Kind.NOMINAL, levels=("a", "_T"), missing=False, provenance=PUBLIC)
+    table = Table.from_arrow(pa.table({"v0": ["a", "_T"]}), Schema([level]))
+    ledger = Ledger.in_memory(Budget(epsilon=1.0))
+    with pytest.raises(DataError, match="sign for totals"):
+        sf.tabulate(table, "v0", method=sf.PrivateTables(), ledger=ledger)
+    assert ledger.spent == 0
+
+
+def test_margins_are_lifted_to_no_negative_cell_and_still_agree() -> None:
+    margins = Margins((3, 4), ((0, 1),))
+    table = np.random.default_rng(2).normal(1, 2, (3, 4))
+    lifted = margins.lifted(margins_of(table, margins.sets))
+    assert min(cells.min() for cells in lifted.values()) >= 0
+    assert np.allclose(lifted[0,], lifted[0, 1].sum(axis=1))
+    assert lifted[()] == pytest.approx(table.sum())
+    assert not margins.lifted(margins_of(-np.abs(table), margins.sets))[0, 1].any()
 
 
 def test_a_total_that_was_changed_is_found(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def _refuse(problem: Problem, criterion: Criterion) -> None:
     if persons:
         raise ParameterError(
             "SimulatableRecoding counts rows, and persons were asked for.",
-            hint="KAnonymity(5, persons=False), where each person has one row",
+            hint="KAnonymity(5, persons=False), or --no-persons, where each person has one row",
         )
     if any(isinstance(p, KnownSearch) and p.values for p in criterion.parts) and not criterion.sensitive:
         raise ParameterError(

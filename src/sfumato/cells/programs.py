@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -112,27 +114,39 @@ def feasible(published: Published) -> Real:
     return found
 
 
-def whole_near(relations: Relations, near: Real) -> NDArray[np.int64]:
+def whole_near(relations: Relations, near: Real, *, seconds: float = 60.0) -> NDArray[np.int64] | None:
     """Whole numbers from 0 up that keep all relations, next to numbers that do: each goes up or down.
 
-    Where that cannot be, as it may not in tables of three and more ways, by one more, or two, and so on.
+    Where that cannot be, as it may not in tables of three and more ways, by one more, or two, and so on. None
+    if nothing is found in this many seconds: such programs can be hard, and which are hangs on the numbers.
     """
-    highs = solver()
     whole = np.ones(len(near), bool)
     part = near - np.floor(near)
-    for more in (0, *(2**i for i in range(40))):
+    end = time.monotonic() + seconds
+    for more, kinds in itertools.product((0, 1, 2, 4, 8), (None, whole)):
+        # most often the corner that is found is whole by itself; else any whole numbers so near will do
+        left = end - time.monotonic()
+        if left <= 0:
+            break
         low = np.maximum(np.floor(near + _NEAR) - more, 0.0)
-        high = np.ceil(near - _NEAR) + more
-        for kinds in (None, whole):  # most often the corner that is found is whole by itself
-            bounds = (low, np.maximum(high, low), relations.least, relations.most)
-            load(highs, relations.matrix, 1 - 2 * part, *bounds, kinds)
-            highs.setOptionValue("mip_max_nodes", _WHOLE_NODES)
-            if solved(highs) != "optimal":
-                continue
-            found = values(highs)
-            if is_whole(found):
-                return np.rint(found).astype(np.int64)
-    raise AssertionError("zeros add up")
+        high = np.maximum(np.ceil(near - _NEAR) + more, low)
+        highs = solver()
+        load(highs, relations.matrix, 1 - 2 * part, low, high, relations.least, relations.most, kinds)
+        highs.setOptionValue("time_limit", left)
+        highs.setOptionValue("mip_max_nodes", _WHOLE_NODES)
+        highs.setOptionValue("mip_max_improving_sols", 1)
+        solved(highs)
+        found = values(highs)
+        if len(found) and is_whole(found) and _keeps(relations, np.rint(found), low, high):
+            return np.rint(found).astype(np.int64)
+    return None
+
+
+def _keeps(relations: Relations, numbers: Real, low: Real, high: Real) -> bool:
+    """Whether a search that may have been stopped found whole numbers that fit, to the last one."""
+    sums = relations.matrix @ numbers
+    inside = np.all((numbers >= low) & (numbers <= high))
+    return bool(inside and np.all((sums >= relations.least) & (sums <= relations.most)))
 
 
 def is_whole(numbers: Real) -> bool:

@@ -193,7 +193,8 @@ def write(
     there = [n for n in texts if (folder / n).exists() and not _holds(folder / n, texts[n])]
     if there and not overwrite:
         raise OutputError(
-            f"{listed(there)} is there already.", hint="--force replaces it; --out DIR writes elsewhere"
+            f"{listed(there)} is there already.",
+            hint="--overwrite (or --force, of init) replaces it; --out DIR writes elsewhere",
         )
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():

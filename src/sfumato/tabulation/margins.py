@@ -143,6 +143,18 @@ class Margins:
                 break
         return found
 
+    def lifted(self, found: Mapping[Set, Real]) -> dict[Set, Real]:
+        """Margins that agree, mixed with even ones until no cell is below 0."""
+        total = float(found[()])
+        if total <= 0:
+            return {s: np.zeros(self.shape(s)) for s in self.sets}
+        share = 0.0
+        for s in self.sets:
+            lowest = min(float(found[s].min()), 0.0)
+            share = max(share, -lowest / (total / self.cells(s) - lowest))
+        even = {s: total / self.cells(s) for s in self.sets}
+        return {s: np.maximum((1 - share) * found[s] + share * even[s], 0.0) for s in self.sets}
+
 
 def _effect(table: Real, s: Set, t: Set) -> Real:
     """e_t as a margin of s tells it: summed over the other columns, the mean taken out along every axis."""

@@ -23,6 +23,7 @@ Tested by: tests/tabulation/test_private.py
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,10 +34,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.cells.layout import Layout
-from sfumato.cells.programs import whole_near
+from sfumato.cells.programs import solver, whole_near
 from sfumato.counts import Codebook, person_ids
 from sfumato.counts.persons import some_of_each
-from sfumato.errors import ParameterError, SchemaError, listed
+from sfumato.errors import NoisyWarning, ParameterError, SchemaError, listed
 from sfumato.methods.declaration import Declaration, Does, Need, Spending, declares
 from sfumato.methods.parameters import Parameter
 from sfumato.methods.settings import require_numbers
@@ -81,10 +82,11 @@ _PURPOSE = "private tables"
 class PrivateTables:
     """Count tables with noise, under one promise of differential privacy for all of them together.
 
-    Every combination of the public domains is shown, empty ones too. Counts are whole, not below 0, and every
-    total is the sum of its parts; the column `noise` says how far a count is usually off (its standard
-    deviation, before counts are made whole and not negative). Where a column has the role person, at most
-    max_rows_per_person rows of each are counted, taken at random, and the promise is to persons.
+    Every combination of the public domains is shown, empty ones too. Counts are not below 0, whole unless a
+    warning says otherwise, and every total is the sum of its parts; the column `noise` says how far a count
+    is usually off (its standard deviation, before counts are made whole and not negative). Where a column has
+    the role person, at most max_rows_per_person rows of each are counted, taken at random, and the promise is
+    to persons.
 
     >>> people = sf.samples.members(300).select(["sex", "region"])
     >>> release = sf.tabulate(people, "region,sex", method=sf.PrivateTables(epsilon=1.0))
@@ -164,6 +166,7 @@ class PrivateTables:
         used = [table.schema[n] for n in columns]
         cost = search_cost(used, wanted.unit, wanted.neighbours)
         counted = _counted(table, margins, books, self.max_rows_per_person)
+        cells = _cells(tuple(layouts), columns, books, margins)
         grant = payer.grant(**{wanted.kind: wanted.amount}, purpose=_PURPOSE)
         said = [*grounds(used), "Every row lies within the levels and bins of all columns"]
         if wanted.unit.of == "person" and not table.schema.of_role(Role.PERSON):
@@ -172,7 +175,7 @@ class PrivateTables:
         layout = ";".join(x.text for x in layouts)
         guarantee = Guarantee.of(with_search(own, cost), grant.account, ConsistentTotals(columns, layout))
         drawn = _measured(margins, counted, grant, self.max_rows_per_person)
-        return _fit_to_be_read(tuple(layouts), columns, books, margins, drawn, guarantee)
+        return _fit_to_be_read(cells, margins, drawn, guarantee)
 
 
 # -- the data ----------------------------------------------------------------------------------------
@@ -268,27 +271,49 @@ def _measured(
 # -- what becomes of it ------------------------------------------------------------------------------
 
 
-def _fit_to_be_read(
-    layouts: tuple[Layout, ...], columns: tuple[str, ...], books: tuple[Codebook, ...], margins: Margins,
-    drawn: list[tuple[Set, Noisy]], guarantee: Guarantee,
-) -> Release:  # fmt: skip
-    """Point 4: margins that agree, without a negative count, in whole numbers; a release of them."""
-    measured = [(s, noisy.values.astype(np.float64), noisy.sigma**2) for s, noisy in drawn]
-    found = margins.not_negative(measured)
-    spread = {s: math.sqrt(v) for s, v in margins.variances({s: v for s, _, v in measured}).items()}
-    codes, values, noise = [], [], []
+def _cells(
+    layouts: tuple[Layout, ...], columns: tuple[str, ...], books: tuple[Codebook, ...], margins: Margins
+) -> CellContents:
+    """The cells that are shown, still empty. What can be wrong with them is said before anything is spent."""
+    codes = []
     for s in margins.sets:
         full = np.full((margins.cells(s), len(columns)), -1, np.int64)
         if s:
             full[:, list(s)] = np.stack(np.unravel_index(np.arange(len(full)), margins.shape(s)), axis=1)
         codes.append(full)
-        values.append(found[s].ravel())
-        noise.append(np.full(len(full), spread[s]))
-    near = np.maximum(np.concatenate(values), 0.0)
-    blank = np.zeros(len(near), np.int64)
-    contents = CellContents(layouts, columns, books, np.concatenate(codes), blank, blank, near, None)
-    counts = whole_near(contents.relations, near)
-    shown = pa.table({**contents.labels(), COUNT: counts, NOISE: np.round(np.concatenate(noise), 3)})
+    numbers = np.concatenate(codes)
+    blank = np.zeros(len(numbers), np.int64)
+    cells = CellContents(layouts, columns, books, numbers, blank, blank, blank.astype(np.float64), None)
+    solver()
+    cells.labels()
+    return cells
+
+
+def _fit_to_be_read(
+    cells: CellContents, margins: Margins, drawn: list[tuple[Set, Noisy]], guarantee: Guarantee
+) -> Release:
+    """Point 4: margins that agree, without a negative count, in whole numbers; a release of them.
+
+    It is paid for, so nothing here may fail, however the noise fell: where no whole numbers are found that
+    add up, counts that do keep their decimals.
+    """
+    columns, layouts = cells.columns, cells.layouts
+    measured = [(s, noisy.values.astype(np.float64), noisy.sigma**2) for s, noisy in drawn]
+    found = margins.not_negative(measured)
+    spread = {s: math.sqrt(v) for s, v in margins.variances({s: v for s, _, v in measured}).items()}
+    noise = np.concatenate([np.full(margins.cells(s), spread[s]) for s in margins.sets])
+    near = np.maximum(np.concatenate([found[s].ravel() for s in margins.sets]), 0.0)
+    counts: Index | Real | None = whole_near(cells.relations, near)
+    if counts is None:
+        lifted = margins.lifted(found)
+        counts = np.concatenate([lifted[s].ravel() for s in margins.sets])
+        warnings.warn(
+            "no whole counts that add up were found in time: counts have decimals. They cost no more, and "
+            "adding up holds.",
+            NoisyWarning,
+            stacklevel=2,
+        )
+    shown = pa.table({**cells.labels(), COUNT: counts, NOISE: np.round(noise, 3)})
     tables = {f"noisy-{i}": pa.table({"value": noisy.values.ravel()}) for i, (_, noisy) in enumerate(drawn)}
     extra = {
         "margins": [

@@ -47,6 +47,16 @@ def heard(folder: Path, **options: Any) -> tuple[sf.Database, str]:
     return found, " | ".join(str(w.message) for w in said if issubclass(w.category, SfumatoWarning))
 
 
+def test_a_byte_order_mark_is_read_over_and_packed_files_are_refused(tmp_path: Path) -> None:
+    folder = bulk(tmp_path / "bulk", condition())
+    file = folder / "all.ndjson"
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    assert sf.scan_fhir(folder)["patient"].rows() == 1
+    (folder / "Observation.ndjson.gz").write_bytes(b"")
+    with pytest.raises(DataError, match="packed files are not read"):
+        sf.scan_fhir(folder)
+
+
 def test_there_and_back_is_the_same_and_valid(tmp_path: Path) -> None:
     people = sf.samples.fhir(40)
     first = sf.write_fhir(people, tmp_path / "one")  # every resource is held against fhir.resources

@@ -63,6 +63,11 @@ def read_bulk(data: str | Path, further: Mapping[str, Mapping[str, str]] | None 
     files = bulk_files(data)
     if not files:
         raise DataError(f"no NDJSON files in '{Path(data).name}'.", hint="Patient.ndjson, Encounter.ndjson")
+    packed = [p.name for p in sorted(Path(data).iterdir()) if f"{_SUFFIX}." in p.name.lower()]
+    if packed:
+        raise DataError(
+            f"packed files are not read: {listed(packed)}.", hint="unpack them (gunzip), or move them"
+        )
     paths = further_paths(further)
     content = BulkContent()
     for file in files:
@@ -156,7 +161,7 @@ def _lines(file: Path, content: BulkContent) -> Iterator[tuple[int, dict[str, An
             if not line.strip():
                 continue
             try:
-                resource = json.loads(line.decode("utf-8"))
+                resource = json.loads(line.decode("utf-8-sig"))
             except (ValueError, RecursionError):  # its words would quote the line
                 resource = None
             if isinstance(resource, dict):

@@ -24,8 +24,9 @@ from sfumato.table import Table
 
 _AT_ONCE, _STEP = 200_000, 65_536  # persons drawn together: up to so many all of them, beyond in steps
 _ABOUT = (
-    "Synthetic persons with their linked records, drawn from counts of person-level data. No person is one "
-    "of the data; what was learnt from persons is bounded by what is promised below, and by nothing else."
+    "Synthetic persons with their linked records, drawn from counts of person-level data. Nobody was copied, "
+    "but a drawn person may equal one of the data; what was learnt from persons is bounded by what is "
+    "promised below, and by nothing else."
 )
 
 
@@ -65,14 +66,20 @@ class LinkedModel:
         rows = _Batches(self.generator, many, own.derive("linked synthesis"))
         structure = self.generator.structure
         before = structure.database
-        tables = {n: before[n] for n in before.apart}
+        apart = before.apart - structure.staff
+        tables = {n: before[n] for n in apart}
         for branch in structure.branches:
             columns = [self._released(branch.name, c) for c in released_columns(structure, branch)]
             arrow = pa.schema([pa.field(c.name, canonical_type(c)) for c in columns])
             tables[branch.name] = Table(BatchSource(arrow, rows.opened(branch.name)), Schema(tuple(columns)))
-        links = tuple(replace(link, reason="") for link in before.links)
+        links = tuple(
+            replace(link, reason="")
+            for link in before.links
+            if link.child in tables and link.column in tables[link.child].columns
+        )
+        keys = {n: key for n, key in before.keys.items() if n in tables}
         return DatabaseRelease(
-            Database({n: tables[n] for n in before.tables}, links, before.keys, before.apart),
+            Database({n: tables[n] for n in before.tables if n in tables}, links, keys, apart),
             self.guarantee,
             InternalRecord(key=own, seed=seed, plan={**self.plan, "persons": many}),
             _ABOUT,

@@ -26,6 +26,7 @@ class Records:
     parent: (R,) the row of the parent, rising; place: (R,) 0, 1, ... among the rows of a parent. codes: by
     column. days: (R,) of the date that orders rows, NO_DAY without one; None if there is none. dates: the
     days of the persons' dates, by column. cut: how many rows were beyond the bound, and do not count.
+    alone: how many have no row above them, and do not count.
     """
 
     branch: Branch
@@ -35,6 +36,7 @@ class Records:
     days: Ints | None
     dates: dict[str, Ints]
     cut: int = 0
+    alone: int = 0
 
     @property
     def rows(self) -> int:
@@ -80,6 +82,7 @@ def _table(
     )
     rank = np.zeros(len(parent)) if branch.rank is None else _ranks(read_[branch.rank])
     order = np.lexsort((np.arange(len(parent)), rank, late, parent))
+    alone = int((parent < 0).sum())
     order = order[parent[order] >= 0]
     place = _places(parent[order])
     inside = place < (np.iinfo(np.int64).max if bound is None else bound)
@@ -98,7 +101,7 @@ def _table(
         axes[column.name] = axis_of(column, values)
         codes[column.name] = axes[column.name].encode(values.combine_chunks())
     own = None if key is None else key_ids(table.schema[key], taken[key].combine_chunks())
-    return Records(branch, parent[order], place, codes, days, dates, cut), axes, own
+    return Records(branch, parent[order], place, codes, days, dates, cut, alone), axes, own
 
 
 def _together(batches: list[pa.RecordBatch], schema: pa.Schema, names: list[str]) -> pa.Table:

@@ -100,8 +100,18 @@ class TableTree:
 
     @cached_property
     def left_out(self) -> tuple[str, ...]:
-        """`table.column` of all that is not synthesized."""
-        return tuple(f"{b.name}.{c}" for b in self.branches for c in b.left_out)
+        """`table.column` of all that is not synthesized, and tables that are not released."""
+        columns = [f"{b.name}.{c}" for b in self.branches for c in b.left_out]
+        return (*columns, *(n for n in self.database.tables if n in self.staff))
+
+    @cached_property
+    def staff(self) -> frozenset[str]:
+        """Tables without persons whose keys name somebody, and to which no released column points."""
+        database = self.database
+        lost = {(b.name, c) for b in self.branches for c in b.left_out}
+        used = {k.parent for k in database.links if (k.child, k.column) not in lost}
+        keys = {n: database.keys.get(n) for n in database.apart - used}
+        return frozenset(n for n, key in keys.items() if key and database[n].schema[key].role in _NEVER)
 
 
 def _branch(database: Database, name: str, faults: list[str]) -> Branch:
@@ -126,11 +136,12 @@ def _branch(database: Database, name: str, faults: list[str]) -> Branch:
         if person is not None and person != link.column and person not in copies:
             copies[person] = database.root
     aside = {k.column for k in database.parents(name) if k.parent in database.apart}
+    own = {k.column for k in database.links if k.child == k.parent == name}
     drawn, lost, rank = [], [], None
     for column in schema:
-        if column.name in keys and column.name not in aside:
+        if column.name in keys and column.name not in aside | own:
             continue
-        if column.role in _NEVER or column.kind in (Kind.TEXT, Kind.CODES):
+        if column.name in own or column.role in _NEVER or column.kind in (Kind.TEXT, Kind.CODES):
             lost.append(column.name)
         elif link is not None and rank is None and _is_rank(column):
             rank = column.name
@@ -170,4 +181,5 @@ def _named(columns: tuple[Column, ...], wanted: set[str]) -> str | None:
 
 def unnamed(names: tuple[str, ...]) -> str:
     """What is not synthesized, in words."""
-    return f"not synthesized (they name people, or hold text or several codes): {listed(list(names), 12)}"
+    why = "they name people or other rows, or hold text or several codes"
+    return f"not synthesized ({why}): {listed(list(names), 12)}"

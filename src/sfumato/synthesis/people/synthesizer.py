@@ -29,6 +29,7 @@ from sfumato.synthesis.people.records import Records, read
 from sfumato.synthesis.people.structure import TableTree, unnamed
 
 _MOST = 1_000  # children of one row that are drawn one after the other
+_FEW = 20  # persons: two classes of ten
 _EPOCH = date(1970, 1, 1)
 _DETAIL = (
     "The counts that persons are drawn from were taken from the data without noise. Nothing bounds what they "
@@ -134,6 +135,18 @@ class LinkedSynthesizer:
         cut = [f"{n} ({r.cut:,})" for n, r in records.items() if r.cut]
         if cut:
             notes.append(f"rows beyond the most of one parent were left out: {listed(cut)}")
+        lost = {n for n, r in records.items() if r.cut or r.alone}  # rows below lost ones go without a word
+        alone = [
+            f"{n} ({r.alone:,})" for n, r in records.items() if r.alone and structure[n].parent not in lost
+        ]
+        if alone:
+            notes.append(f"rows of nobody in the table above were left out: {listed(alone)}")
+        persons = records[structure.root.name].rows
+        if persons < _FEW:
+            notes.append(
+                f"the data have {persons} person{'s' * (persons > 1)}: of so few, drawn ones repeat much of "
+                "what is theirs, or all of it"
+            )
         return notes
 
 
