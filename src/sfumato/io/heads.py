@@ -161,7 +161,7 @@ def _refuse_markup(start: bytes, name: str) -> None:
     if _MARKUP.match(start):
         raise DataError(
             f"{name} is a web page or XML, not a text table.",
-            hint="open it in a spreadsheet program and save it as .csv; a page of a login is no table",
+            hint="open it in a spreadsheet program and save it as .csv; a login page cannot be read as one",
         )
     if _JSON.match(start):
         raise DataError(
