@@ -192,7 +192,7 @@ def test_nobody_at_all_is_refused() -> None:
 def test_rows_of_nobody_are_left_out_and_said() -> None:
     people = pa.table({"patient_id": [f"P{i}" for i in range(30)], "sex": ["f", "m"] * 15})
     stays = pa.table({"patient_id": [f"P{i % 60}" for i in range(120)], "ward": ["a", "b", "c"] * 40})
-    with pytest.warns(SfumatoWarning, match=r"rows of nobody .*: stays \(60\)"):
+    with pytest.warns(SfumatoWarning, match=r"rows that point to no row .*: stays \(60\)"):
         sf.LinkedSynthesizer().fit(sf.scan_database({"patients": people, "stays": stays}))
 
 

@@ -140,7 +140,7 @@ class LinkedSynthesizer:
             f"{n} ({r.alone:,})" for n, r in records.items() if r.alone and structure[n].parent not in lost
         ]
         if alone:
-            notes.append(f"rows of nobody in the table above were left out: {listed(alone)}")
+            notes.append(f"rows that point to no row of the table above were left out: {listed(alone)}")
         persons = records[structure.root.name].rows
         if persons < _FEW:
             notes.append(
