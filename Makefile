@@ -36,10 +36,10 @@ $(STAMP): requirements.lock $(LIGHT)
 	@touch $@
 
 # Tests run side by side; those that share Spark or PostgreSQL stay with one worker (tests/conftest.py).
-# A worker waits for Spark, PostgreSQL, a browser or another process a third of its time: two more than there are cores.
+# A worker waits for Spark, PostgreSQL, a browser or another process a third of its time: three more than there are cores.
 # Hundreds of tests start a process of their own: what is compiled is kept, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
-export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 1) + 2)))
+export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 1) + 3)))
 SIDE_BY_SIDE := -n auto --maxprocesses 8 --dist loadgroup
 
 setup: $(STAMP) ## the environment in .venv, pinned versions

@@ -65,6 +65,12 @@ def parsed() -> dict[str, ast.Module]:
     }
 
 
+@cache
+def nodes(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """All of a module's tree, walked once for all rules: a walk takes longer than most rules."""
+    return tuple(ast.walk(tree))
+
+
 def stray_noise(tree: ast.Module, file: str) -> Iterator[tuple[int, str]]:
     """Randomness where none belongs: global state, other libraries, distributions that look like noise.
 
@@ -72,8 +78,8 @@ def stray_noise(tree: ast.Module, file: str) -> Iterator[tuple[int, str]]:
     """
     simulates = file.split("/")[0].removesuffix(".py") in SIMULATION_ROOMS
     known, prose = _bound_names(tree), _docstrings(tree)
-    inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    for node in ast.walk(tree):
+    inner = {id(node.value) for node in nodes(tree) if isinstance(node, ast.Attribute)}
+    for node in nodes(tree):
         names = _imported(node)
         if id(node) not in inner:  # of a.b.c the whole
             names.append(_full_name(node, known))
@@ -105,7 +111,7 @@ MINTS = {"privacy/grants.py", "privacy/ledger/ledger.py"}
 
 def forged_grants(tree: ast.Module, file: str) -> Iterator[tuple[int, str]]:
     """Grants that are not paid for: only a ledger makes them, after the debit is on disk."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         names = {getattr(node, "id", ""), getattr(node, "attr", "")}
         if isinstance(node, ast.ImportFrom):
             names = {alias.name for alias in node.names}
@@ -118,7 +124,7 @@ def forged_grants(tree: ast.Module, file: str) -> Iterator[tuple[int, str]]:
 def _bound_names(tree: ast.Module) -> dict[str, str]:
     """What each imported name stands for: np -> numpy, r -> numpy.random."""
     bound = {}
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             bound |= {
                 a.asname or a.name.split(".")[0]: a.name if a.asname else a.name.split(".")[0]
@@ -150,7 +156,7 @@ def _reached(node: ast.AST) -> str:
 
 def _docstrings(tree: ast.Module) -> set[int]:
     """Strings that stand by themselves: prose."""
-    return {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return {id(node.value) for node in nodes(tree) if isinstance(node, ast.Expr)}
 
 
 def _imported(node: ast.AST) -> list[str]:
@@ -175,7 +181,7 @@ def hidden_imports(tree: ast.Module, file: str) -> Iterator[tuple[int, str]]:
     """Rooms that are imported by their name as text: import-linter does not see them."""
     # The face of the package names everything, lazily; so does the one table of methods.
     lazy = ("__init__.py", "methods/names.py")
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if _imports_by_text(node) and "sfumato" in ast.unparse(node) and file not in lazy:
             yield node.lineno, "a room is imported where no test of the layers looks"
 
@@ -195,7 +201,7 @@ def leaky_messages(tree: ast.Module, errors: set[str]) -> Iterator[tuple[int, st
     """Messages of our errors and warnings that quote a variable whose name says it holds a cell."""
     safe = _safe_names(tree, _SAFE_EXCEPTIONS | errors)  # our own messages are clean already
     taken = _taken_from_cells(tree)
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Call) and _makes_a_message(node, errors):
             texts = [*node.args, *(k.value for k in node.keywords if k.arg != "values")]
             for text in texts:
@@ -210,7 +216,7 @@ def leaky_messages(tree: ast.Module, errors: set[str]) -> Iterator[tuple[int, st
 
 def foreign_causes(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Errors that drag another library's along: a traceback would print its message, and the cell in it."""
-    for handler in ast.walk(tree):
+    for handler in nodes(tree):
         for node in ast.walk(handler) if isinstance(handler, ast.ExceptHandler) else ():
             if (
                 isinstance(node, ast.Raise)
@@ -223,7 +229,7 @@ def foreign_causes(tree: ast.Module) -> Iterator[tuple[int, str]]:
 def _safe_names(tree: ast.Module, kinds_without_cells: set[str]) -> set[tuple[str, int]]:
     """Exceptions by name and line, where the handler catches only kinds that quote no cell."""
     found = set()
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.ExceptHandler) and node.type is not None and node.name:
             kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
             if {ast.unparse(k) for k in kinds} <= kinds_without_cells:
@@ -234,7 +240,7 @@ def _safe_names(tree: ast.Module, kinds_without_cells: set[str]) -> set[tuple[st
 def _taken_from_cells(tree: ast.Module) -> dict[int, set[str]]:
     """By line, the names that a loop over cells gives to one of them."""
     found: dict[int, set[str]] = {}
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.For) and any(_leaky_parts(node.iter)):
             names = {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
             for line in range(node.lineno, (node.end_lineno or 0) + 1):

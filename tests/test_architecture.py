@@ -18,7 +18,7 @@ from pathlib import Path
 import architecture
 import provoked
 import pytest
-from architecture import ROOT, SOURCE, parsed
+from architecture import ROOT, SOURCE, nodes, parsed
 from cli_support import PATIENCE
 
 import sfumato
@@ -181,7 +181,7 @@ def test_a_method_is_found_by_its_name_only_above_the_methods() -> None:
     """The table of names imports anything: who judges, or is a method, must not ask it."""
     rooms = set()
     for file, tree in parsed().items():
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if isinstance(node, ast.ImportFrom) and node.module == "sfumato.methods.names":
                 rooms.add(file.partition("/")[0])
     assert rooms <= {"plan", "cli", "methods", "testing.py"}

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from architecture import parsed
+from architecture import nodes, parsed
 
 pytestmark = pytest.mark.xdist_group("house")  # one worker parses the house for all of its rules
 
@@ -40,7 +40,7 @@ def modules() -> dict[str, ast.Module]:
 
 
 def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+    return (n for n in nodes(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
@@ -80,12 +80,12 @@ def imported(tree: ast.Module, known: set[str]) -> set[str]:
     """The modules of the house that a module imports when it runs, at once or later."""
     only_types = {
         id(inner)
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
         for inner in ast.walk(node)
     }
     found = set()
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.ImportFrom) and node.module and id(node) not in only_types:
             for alias in node.names:
                 whole = f"{node.module}.{alias.name}"

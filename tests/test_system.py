@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import without_posix
-from architecture import ROOT, SOURCE, parsed
+from architecture import ROOT, SOURCE, nodes, parsed
 from cli_support import PATIENCE
 
 from sfumato._system import disk, locks, permissions, processes
@@ -36,10 +36,10 @@ def as_on_windows(argument: str, state: Path) -> None:
 def only_posix(tree: ast.Module) -> list[str]:
     """What a module uses that Windows has not, without asking first."""
     found, asked = [], set()
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("hasattr", "getattr"):
             asked.add(ast.unparse(node.args[1]).strip("'"))
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             found += [f"{node.lineno} {a.name}" for a in node.names if a.name in without_posix.MODULES]
         elif isinstance(node, ast.ImportFrom) and node.module in without_posix.MODULES:

@@ -32,9 +32,9 @@ _ANY = re.compile("|".join(f"(?:{pattern})" for pattern in BANNED), re.IGNORECAS
 
 def texts(source: str) -> Iterator[tuple[int, str]]:
     """The texts of a module that may be shown, with their lines: all but docstrings."""
-    tree = ast.parse(source)
-    bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    every = tuple(ast.walk(ast.parse(source)))
+    bare = {id(node.value) for node in every if isinstance(node, ast.Expr)}
+    for node in every:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare:
             yield node.lineno, node.value
 
