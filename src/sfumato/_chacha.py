@@ -46,8 +46,8 @@ _MULTIPLIER_0, _MULTIPLIER_1 = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A82
 _WEYL_0, _WEYL_1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
 
 
-# numba widens 32-bit sums to 64 bits, so every step is cut back to 32. LLVM puts these small functions into their
-# callers; numba's own inlining gives the same speed for two and a half times the compiling.
+# numba widens 32-bit sums to 64 bits, so every step is cut back to 32. LLVM puts these small functions into
+# their callers; numba's own inlining gives the same speed for two and a half times the compiling.
 @numba.njit()
 def _rotated(x: np.uint32, bits: int) -> np.uint32:
     return np.uint32(np.uint32(x << np.uint32(bits)) | np.uint32(x >> np.uint32(32 - bits)))
