@@ -1,0 +1,257 @@
+"""Counts with noise: the tables of rows, and who pays for what.
+
+Guarantee: rho-zCDP (hence (epsilon, delta)), or pure epsilon if there is no delta: one person with all rows
+           in all tables, added or removed.
+Because:   1. Everything that is learnt of the data comes through a `Purse`, one for each table, cut from one
+              grant by a ledger that refuses more: losses add up to the total (`private.purse`, point 4).
+           2. A purse of a table of rows is for s rows of a person, one of sets for s d; which arrays are
+              asked for, and how far one person moves them, is in `bounds`. Distances (`purchase`) move by at
+              most the L1 of their table, which is at most s, or s d.
+           3. The sizes of all arrays follow from the public domains, from the bounds and from answers that
+              were paid for before (classes). The days of a gap, and the time that is left, are counted within
+              one person, from the declared period, in bins that are the same for all data.
+           4. Rows above are counted nowhere: their law is that of rows that were drawn from answers.
+           5. Fields are learnt, and persons drawn, from the answers alone, by public randomness.
+Assumes:   the domains, the bounds, the period and a declared number of persons are public; tables without
+           persons, keys and links between tables are as well; every cell lies in its domain. Data for which
+           that is not so are refused before anything is spent, and that refusal is not covered.
+Tested by: tests/synthesis/test_linked_tape.py, tests/synthesis/test_linked_bounds.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.privacy.grants import UNIT, Grant
+from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.rounding import down
+from sfumato.progress import report
+from sfumato.synthesis.people.axes import Floats, Ints, ValueAxis
+from sfumato.synthesis.people.bounds import PersonBounds
+from sfumato.synthesis.people.field import exact_tables
+from sfumato.synthesis.people.layout import FieldLayout, drawn_columns
+from sfumato.synthesis.people.noisy_sets import PilotSets, SetMeasurement
+from sfumato.synthesis.people.purchase import Offer, amounts
+from sfumato.synthesis.people.records import Axes
+from sfumato.synthesis.people.sets import CodeSets, SetModel
+from sfumato.synthesis.people.structure import TableTree
+from sfumato.synthesis.private import allocation as budget
+from sfumato.synthesis.private.layout import Codes
+from sfumato.synthesis.private.levels import of_states
+from sfumato.synthesis.private.measurement import allowed
+from sfumato.synthesis.private.potentials import TargetTables
+from sfumato.synthesis.private.purse import Measurement, Purse, kept_share
+from sfumato.synthesis.private.resolution import FINE, classes_of, least
+from sfumato.synthesis.private.tables import estimate, independent, on_simplex, shrink
+from sfumato.synthesis.private.variables import Variable
+
+_PERSONS = 1.0  # the parts of the budget: of the persons,
+_BELOW = 4.0  # and of every table below them, where a person changes more
+_SIZE, _PURE_SIZE = 0.025, 0.01  # of the persons' part: how many there are
+_GIVEN = 0.3  # of what single columns cost: gaps, the row before, the time left
+_PURE_ONE_WAY = 0.25
+_LONGEST, _MORE = 3, 3  # letters of a code that may make a group; how many times more groups a level has
+
+
+class NoisyCounting:
+    """Counts with noise that is paid for; the grant is spent here.
+
+    size: the declared number of persons; None where it is counted.
+    """
+
+    def __init__(self, grant: Grant, structure: TableTree, axes: Axes, bounds: PersonBounds,
+                 size: int | None) -> None:  # fmt: skip
+        self._structure, self._axes, self._bounds, self._size = structure, axes, bounds, size
+        self._ledger = Ledger.within(grant)
+        whole = float(grant.loss)
+        parts = {b.name: _PERSONS if b.link is None else _BELOW for b in structure.branches}
+        kind = "rho" if grant.epsilon is None else "epsilon"
+        self._purses = {}
+        for name, part in parts.items():
+            units = int(Fraction(whole * part / sum(parts.values())) * UNIT) - 1
+            own = self._ledger.grant(**{kind: down(Fraction(max(units, 1), UNIT))}, purpose=name)
+            self._purses[name] = Purse(own, self._most(name))
+        self._rows: dict[str, float] = {}
+        self._first: dict[str, float] = {}  # how many rows of a table are the first of their parent
+
+    def _most(self, name: str) -> int:
+        """What a person changes a distance of this table's counts by, at most."""
+        if self._structure[name].code is None:
+            return self._bounds.rows(name)
+        return self._bounds.sets(name).distance
+
+    def persons(self, rows: int) -> float:
+        """How many persons there are, as noised or declared."""
+        root = self._structure.root.name
+        if self._size is None:
+            purse = self._purses[root]
+            part = purse.total * (_PURE_SIZE if purse.pure else _SIZE)
+            found = purse.scores(np.array([rows]), purse.amount(part), "number of persons")
+            self._rows[root] = max(float(found.values[0]), 1.0)
+        else:
+            self._rows[root] = float(self._size)
+        return self._rows[root]
+
+    # -- single columns ------------------------------------------------------------------------------
+
+    def variables(
+        self, name: str, codes: Codes, sizes: tuple[int, ...], ordered: tuple[bool, ...]
+    ) -> tuple[tuple[Ints | None, ...], tuple[Floats, ...]]:
+        """Each column by itself, at the levels of its tree; classes that the budget for pairs bears."""
+        purse, rows = self._purses[name], self._rows[name]
+        every = [self._variable(name, j, size, ordered[j]) for j, size in enumerate(sizes)]
+        exact = [np.bincount(c, minlength=s).astype(np.int64) for c, s in zip(codes, sizes, strict=True)]
+        tables = [
+            [counts, *(np.bincount(level, counts).astype(np.int64) for level in v.levels)]
+            for v, counts in zip(every, exact, strict=True)
+        ]
+        shapes = [len(t) for each in tables for t in each]
+        part = self._one_way(name, shapes) * (1.0 if self._structure[name].link is None else 1 - _GIVEN)
+        parts = iter(part * budget.split_one_way(shapes))
+        fine = []
+        for v, each in zip(every, tables, strict=True):
+            own, *above = (purse.table(t, (0,), purse.amount(next(parts)), "one column") for t in each)
+            fine.append(of_states(v, own, above, rows))
+        for child, counts in zip(self._structure.children(name), fine, strict=False):
+            self._rows[child] = max(float(counts @ np.arange(len(counts))), 1.0)
+            self._first[child] = max(float(counts[1:].sum()), 1.0)
+        above_ = sum(len(drawn_columns(self._structure, a)) + 1 for a in self._structure.above(name))
+        pairs = len(sizes) * (len(sizes) + above_)
+        fewest = least(pairs, len(sizes), purse.left(pairs), purse.max_rows, purse.pure)
+        return tuple(classes_of(v, f, fewest) for v, f in zip(every, fine, strict=True)), tuple(fine)
+
+    def _one_way(self, name: str, shapes: Sequence[int]) -> float:
+        purse = self._purses[name]
+        if purse.pure:
+            return purse.total * _PURE_ONE_WAY
+        seen = self._rows[name] / purse.max_rows  # what rows of persons with one row each would be as visible
+        return purse.total * budget.one_way_share(purse.total, seen, shapes)
+
+    def _variable(self, name: str, j: int, size: int, ordered: bool) -> Variable:
+        children, columns = self._structure.children(name), drawn_columns(self._structure, name)
+        axis = None if j < len(children) else self._axes[name].get(columns[j - len(children)])
+        tree = () if ordered or axis is None or size <= FINE else code_tree(axis)
+        return Variable((0,), np.arange(size)[None], tree, None, ordered)
+
+    # -- rows with the rows above and before them ------------------------------------------------------
+
+    def tables(self, layout: FieldLayout, rows: Codes, above: Codes) -> TargetTables:
+        """What the field of a table should show: measured pairs, and the pair that the end of time ties."""
+        name = layout.variables.name
+        purse, total = self._purses[name], self._rows[name]
+        own, noise = self._margins(layout, rows, above)
+        counted = exact_tables(layout, rows)
+        masks = [allowed(layout.zeros, pair, layout.sizes) for pair in layout.pairs]
+        alone = [
+            independent(own[a], own[b], total, mask)
+            for (a, b), mask in zip(layout.pairs, masks, strict=True)
+        ]  # fmt: skip
+        offers = [
+            Offer(
+                table.astype(np.int64), m, 0.5 * budget.C * (noise[a] + noise[b]),
+                kept_share(table.shape) * purse.max_rows,
+            )
+            for (a, b), table, m in zip(layout.pairs, counted.tables, alone, strict=True)
+        ]  # fmt: skip
+        found = {}
+        taken = amounts(purse, offers, total, len(layout.sizes))
+        for done, (q, amount) in enumerate(taken.items()):
+            report(f"measuring {name}", done, len(taken))
+            a, b = pair = layout.pairs[q]
+            m = purse.table(offers[q].exact, pair, amount, "a pair of columns")
+            table = estimate(m.residual, m.variance, own[a], own[b], total, masks[q])
+            found[q] = table, m.variance**0.5
+        for q, mask in enumerate(masks):
+            if mask is not None and q not in found:
+                a, b = layout.pairs[q]
+                found[q] = alone[q], (noise[a] + noise[b]) / len(own[a])
+        order = sorted(found)
+        return TargetTables(
+            layout.sizes, total, own, tuple(layout.pairs[q] for q in order),
+            tuple(found[q][0] for q in order), np.array([found[q][1] for q in order]),
+            layout.zeros, layout.free, (layout.free - 1,) if layout.variables.timed else (),
+        )  # fmt: skip
+
+    def _margins(self, layout: FieldLayout, rows: Codes, above: Codes) -> tuple[tuple[Floats, ...], Floats]:
+        """The counts of every column of a field, and the summed noise of each.
+
+        Of own columns as they were measured; of those above as drawn rows have them; of the row before and of
+        time they are measured here. How many rows are the first of their parent is known from the parents.
+        """
+        name, total = layout.variables.name, self._rows[layout.variables.name]
+        steady, before, free = layout.variables.steady, layout.first_before, layout.free
+        own: list[Floats] = [
+            f if c is None else np.asarray(np.bincount(c, f), np.float64)
+            for c, f in zip(layout.variables.classes, layout.variables.fine, strict=True)
+        ]
+        if not layout.follows:
+            return tuple(own), np.zeros(len(own))
+        purse = self._purses[name]
+        first = min(self._first[name], total)
+        timed = layout.variables.timed
+        asked = [*([free - 1] if timed else []), *range(before, before + steady)]
+        asked += [len(layout.sizes) - 1] if timed else []
+        shapes = [layout.sizes[j] for j in asked]
+        parts = _GIVEN * self._one_way(name, shapes) * budget.split_one_way(shapes)
+        found: dict[int, Measurement] = {}
+        noise = np.zeros(len(layout.sizes))
+        for j, part in zip(asked, parts, strict=True):
+            counts = np.bincount(rows[j], minlength=layout.sizes[j]).astype(np.int64)
+            found[j] = purse.table(counts, (j,), purse.amount(float(part)), "one column")
+            noise[j] = found[j].variance**0.5 * len(counts)
+        if timed:
+            own.append(_halves(found[free - 1], total, first))
+        for j in range(free, before):
+            seen = np.bincount(above[j - free], minlength=layout.sizes[j]).astype(np.float64)
+            own.append(seen * (total / max(seen.sum(), 1.0)))
+        for j in range(steady):
+            values, later = _counts(found[before + j], total)[:-1], total - first
+            drawn = shrink(values, own[j] * (later / total), found[before + j].variance)
+            own.append(np.append(on_simplex(drawn, later) if later > 0 else 0 * drawn, first))
+        if timed:
+            own.append(_halves(found[len(layout.sizes) - 1], total, first))
+        return tuple(own), noise
+
+    # -- sets ------------------------------------------------------------------------------------------
+
+    def sets(
+        self, name: str, sets: CodeSets, axis: ValueAxis, levels: Codes, sizes: tuple[int, ...],
+        pilot: PilotSets,
+    ) -> SetModel:  # fmt: skip
+        """What sets should show."""
+        upper = str(self._structure[name].parent)
+        work = SetMeasurement(
+            self._purses[name], self._bounds.sets(name), sets, levels, sizes, self._rows[upper],
+            self._rows[name], pilot,
+        )  # fmt: skip
+        return work.model(axis.size, code_tree(axis))
+
+
+def code_tree(axis: ValueAxis) -> tuple[Ints, ...]:
+    """The levels of a tree over codes, the coarsest first: those that begin alike. It is public."""
+    texts = axis.book.levels.cast(pa.string()).to_pylist()
+    texts += [""] * (axis.size - len(texts))
+    out: list[Ints] = []
+    many = 1
+    for length in range(1, _LONGEST + 1):
+        groups = np.unique([t[:length] for t in texts], return_inverse=True)[1].astype(np.int64)
+        number = int(groups.max()) + 1
+        if number >= _MORE * many and number * _MORE <= axis.size:
+            out.append(groups)
+            many = number
+    return tuple(out)
+
+
+def _counts(m: Measurement, rows: float) -> Floats:
+    return np.asarray(m.residual + rows / len(m.values))
+
+
+def _halves(m: Measurement, rows: float, first: float) -> Floats:
+    """Counts of which the second half is of first rows (`axes.SplitAxis`): both halves' sums are known."""
+    later, firsts = np.split(_counts(m, rows), 2)
+    rest = rows - first
+    return np.concatenate([on_simplex(later, rest) if rest > 0 else 0 * later, on_simplex(firsts, first)])
