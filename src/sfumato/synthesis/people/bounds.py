@@ -11,6 +11,8 @@ most codes of a set, each once; G = how many classes (or codes) there are; q = m
     a table of rows     t  each row adds 1 to one cell. L1 <= s; L2 <= s, by the triangle inequality, reached
                            when all rows lie in one cell. Of the centred table H t: L2^2 <= s^2 p, as each row
                            adds a vector of squared length p (`private.purse`, point 1).
+    rows by their place    a parent has one first row: of a table below which each parent has at most b rows,
+                           s / b rows of a person are first ones, s - s / b are not.
     codes                  a set adds 1 to at most q different cells: a vector of L1 <= q and L2 <= sqrt(q).
                            s sets: L1 <= s q, L2 <= s sqrt(q).
     groups of codes        a set adds at most d in all, perhaps to one cell: L1, L2 <= s d.
@@ -55,6 +57,14 @@ class PersonBounds:
         """s: the most rows of a person in a table."""
         way = [name, *self.structure.above(name)]
         return math.prod(self.children[n] for n in way if self.structure[n].link is not None)
+
+    def first_rows(self, name: str) -> int:
+        """s / b: the most of them that are the first of their parent."""
+        return self.rows(name) // self.children[name]
+
+    def later_rows(self, name: str) -> int:
+        """s - s / b: the most of them that are not."""
+        return self.rows(name) - self.first_rows(name)
 
     @property
     def all_rows(self) -> int:

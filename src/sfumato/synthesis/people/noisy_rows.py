@@ -30,7 +30,7 @@ from sfumato.privacy.grants import UNIT, Grant
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.rounding import down
 from sfumato.progress import report
-from sfumato.synthesis.people.axes import Floats, Ints, ValueAxis
+from sfumato.synthesis.people.axes import GAP_GROUPS, GAPS, Floats, Ints, ValueAxis
 from sfumato.synthesis.people.bounds import PersonBounds
 from sfumato.synthesis.people.field import exact_tables
 from sfumato.synthesis.people.layout import FieldLayout, drawn_columns
@@ -49,10 +49,12 @@ from sfumato.synthesis.private.resolution import FINE, classes_of, least
 from sfumato.synthesis.private.tables import estimate, independent, on_simplex, shrink
 from sfumato.synthesis.private.variables import Variable
 
-_PERSONS = 1.0  # the parts of the budget: of the persons,
+_PERSONS = 1.5  # the parts of the budget: of the persons,
 _BELOW = 4.0  # and of every table below them, where a person changes more
+_DEPENDED_ON = 3.0  # how much more numbers of children get than other columns: all else follows them
 _SIZE, _PURE_SIZE = 0.025, 0.01  # of the persons' part: how many there are
-_GIVEN = 0.3  # of what single columns cost: gaps, the row before, the time left
+_GIVEN = 0.45  # of what single columns cost: gaps, the row before, the time left
+_GAP_GROUPS, _GAPS, _FIRST_GAPS, _TIME, _BEFORE = 0.35, 0.3, 0.05, 0.15, 0.15  # of that
 _PURE_ONE_WAY = 0.25
 _LONGEST, _MORE = 3, 3  # letters of a code that may make a group; how many times more groups a level has
 
@@ -110,13 +112,15 @@ class NoisyCounting:
             for v, counts in zip(every, exact, strict=True)
         ]
         shapes = [len(t) for each in tables for t in each]
+        children = self._structure.children(name)
+        heavy = [j < len(children) for j, each in enumerate(tables) for _ in each]
         part = self._one_way(name, shapes) * (1.0 if self._structure[name].link is None else 1 - _GIVEN)
-        parts = iter(part * budget.split_one_way(shapes))
+        parts = iter(part * _split(shapes, heavy))
         fine = []
         for v, each in zip(every, tables, strict=True):
             own, *above = (purse.table(t, (0,), purse.amount(next(parts)), "one column") for t in each)
             fine.append(of_states(v, own, above, rows))
-        for child, counts in zip(self._structure.children(name), fine, strict=False):
+        for child, counts in zip(children, fine, strict=False):
             self._rows[child] = max(float(counts @ np.arange(len(counts))), 1.0)
             self._first[child] = max(float(counts[1:].sum()), 1.0)
         above_ = sum(len(drawn_columns(self._structure, a)) + 1 for a in self._structure.above(name))
@@ -190,31 +194,50 @@ class NoisyCounting:
         ]
         if not layout.follows:
             return tuple(own), np.zeros(len(own))
-        purse = self._purses[name]
         first = min(self._first[name], total)
-        timed = layout.variables.timed
-        asked = [*([free - 1] if timed else []), *range(before, before + steady)]
-        asked += [len(layout.sizes) - 1] if timed else []
-        shapes = [layout.sizes[j] for j in asked]
-        parts = _GIVEN * self._one_way(name, shapes) * budget.split_one_way(shapes)
-        found: dict[int, Measurement] = {}
         noise = np.zeros(len(layout.sizes))
-        for j, part in zip(asked, parts, strict=True):
-            counts = np.bincount(rows[j], minlength=layout.sizes[j]).astype(np.int64)
-            found[j] = purse.table(counts, (j,), purse.amount(float(part)), "one column")
-            noise[j] = found[j].variance**0.5 * len(counts)
-        if timed:
-            own.append(_halves(found[free - 1], total, first))
+        whole = _GIVEN * self._one_way(name, layout.sizes[before:])
+        if layout.variables.timed:
+            own.append(self._gaps(name, rows[free - 1], whole, total - first, first))
         for j in range(free, before):
             seen = np.bincount(above[j - free], minlength=layout.sizes[j]).astype(np.float64)
             own.append(seen * (total / max(seen.sum(), 1.0)))
-        for j in range(steady):
-            values, later = _counts(found[before + j], total)[:-1], total - first
-            drawn = shrink(values, own[j] * (later / total), found[before + j].variance)
+        shapes = layout.sizes[before : before + steady]
+        for j, part in enumerate(whole * _BEFORE * budget.split_one_way(shapes)):
+            found = self._column(layout, rows, before + j, float(part))
+            later = total - first
+            drawn = shrink(_counts(found, total)[:-1], own[j] * (later / total), found.variance)
             own.append(np.append(on_simplex(drawn, later) if later > 0 else 0 * drawn, first))
-        if timed:
-            own.append(_halves(found[len(layout.sizes) - 1], total, first))
+            noise[before + j] = found.variance**0.5 * len(drawn)
+        if layout.variables.timed:
+            found = self._column(layout, rows, len(layout.sizes) - 1, whole * _TIME)
+            own.append(_halves(found, total, first))
+            noise[-1] = found.variance**0.5 * len(found.values)
         return tuple(own), noise
+
+    def _column(self, layout: FieldLayout, rows: Codes, j: int, part: float) -> Measurement:
+        purse = self._purses[layout.variables.name]
+        counts = np.bincount(rows[j], minlength=layout.sizes[j]).astype(np.int64)
+        return purse.table(counts, (j,), purse.amount(part), "one column")
+
+    def _gaps(self, name: str, codes: Codes, whole: float, later: float, first: float) -> Floats:
+        """Gaps of later rows, by bin and by group of bins, and of first rows: what follows a row soon."""
+        exact = np.bincount(codes, minlength=GAPS.size).astype(np.int64)
+        between, begin = np.split(exact, 2)
+        most, purse = self._bounds.later_rows(name), self._purses[name]
+
+        def counted(values: Ints, rows: int, part: float) -> Measurement:
+            amount = purse.amount(whole * part)
+            return purse.sums(values.astype(np.int64), rows, rows**2, (0,), amount, "gaps")
+
+        start = counted(begin, self._bounds.first_rows(name), _FIRST_GAPS)
+        opening = on_simplex(_counts(start, first), first)
+        if not most or later <= 0:
+            return np.concatenate([np.zeros(len(between)), opening])
+        groups = counted(np.bincount(GAP_GROUPS, between), most, _GAP_GROUPS)
+        fine = counted(between, most, _GAPS)
+        tree = Variable((0,), np.arange(len(between))[None], (GAP_GROUPS,))
+        return np.concatenate([of_states(tree, fine, [groups], later), opening])
 
     # -- sets ------------------------------------------------------------------------------------------
 
@@ -244,6 +267,12 @@ def code_tree(axis: ValueAxis) -> tuple[Ints, ...]:
             out.append(groups)
             many = number
     return tuple(out)
+
+
+def _split(shapes: Sequence[int], heavy: Sequence[bool]) -> Floats:
+    """How single columns share."""
+    parts = budget.split_one_way(shapes) * np.where(heavy, _DEPENDED_ON, 1.0)
+    return np.asarray(parts / parts.sum())
 
 
 def _counts(m: Measurement, rows: float) -> Floats:

@@ -122,7 +122,7 @@ class SetMeasurement:
         """(G, G) sets with two classes, the smaller first; the noise of each cell."""
         both, sigma = self._by_two(held), np.full(exact.both.shape, np.inf)
         upper, most = np.triu_indices(len(held), 1), self.bounds.both(len(held))
-        if most.squared:
+        if most.squared:  # at least two classes, and two codes to a set
             found = self._sums(exact.both[upper], most, _BOTH, "sets with two classes")
             both[upper], sigma[upper] = _drawn(found, both[upper]), found.sigma
         return both, sigma
