@@ -121,7 +121,7 @@ def without_privacy(title: str, frames: dict[str, pd.DataFrame], persons: int, s
 # -- with privacy ----------------------------------------------------------------------------------------
 
 _YEARS = tuple(date(y, 1, 1) for y in range(1900, 2012, 3))
-_MONTHS = tuple(date(2008, m, 1) for m in range(1, 13)) + (date(2009, 1, 1),)
+_MONTHS = (*(date(2008, m, 1) for m in range(1, 13)), date(2009, 1, 1))
 _PAYMENTS = (-10_000, 0, 1, 2_000, 3_000, 4_000, 5_000, 6_000, 8_000, 10_000, 15_000, 25_000, 100_000)
 _EDGES = {"birth_date": _YEARS, "death_date": _MONTHS, "payment": tuple(map(float, _PAYMENTS))}
 _PUBLIC = {

@@ -1,4 +1,4 @@
-"""Persons with birth and death, visits, and tests of each visit: linked tables, with public domains or not."""
+"""Persons with birth and death, their visits, and tests of each visit: linked tables, public or not."""
 
 from __future__ import annotations
 

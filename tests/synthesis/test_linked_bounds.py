@@ -1,4 +1,4 @@
-"""What one person changes, by counting everything with and without that person: all lives of a small world."""
+"""What one person changes, by counting everything with and without them: all lives of a small world."""
 
 from __future__ import annotations
 

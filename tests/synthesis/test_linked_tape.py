@@ -106,9 +106,7 @@ def test_rows_beyond_the_bound_are_noticed(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 @pytest.mark.parametrize("name", ["held", "both", "again"])
-def test_noise_for_fewer_codes_is_noticed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
-) -> None:
+def test_noise_for_fewer_codes_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
     genuine = getattr(bounds.SetBounds, name)
 
     def halved(self: bounds.SetBounds, classes: int) -> bounds.Sensitivity:

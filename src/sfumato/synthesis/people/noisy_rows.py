@@ -71,11 +71,13 @@ class NoisyCounting:
         self._ledger = Ledger.within(grant)
         whole = float(grant.loss)
         parts = {b.name: _PERSONS if b.link is None else _BELOW for b in structure.branches}
-        kind = "rho" if grant.epsilon is None else "epsilon"
         self._purses = {}
         for name, part in parts.items():
             units = int(Fraction(whole * part / sum(parts.values())) * UNIT) - 1
-            own = self._ledger.grant(**{kind: down(Fraction(max(units, 1), UNIT))}, purpose=name)
+            amount, pure = down(Fraction(max(units, 1), UNIT)), grant.epsilon is not None
+            own = self._ledger.grant(
+                epsilon=amount if pure else None, rho=None if pure else amount, purpose=name
+            )
             self._purses[name] = Purse(own, self._most(name))
         self._rows: dict[str, float] = {}
         self._first: dict[str, float] = {}  # how many rows of a table are the first of their parent

@@ -1,4 +1,4 @@
-"""Sets of codes, counted with noise: codes along their tree, then classes with all that they are counted with.
+"""Sets of codes, counted with noise: codes along their tree, then classes by all that stands above them.
 
 What one person changes is in `bounds`. No count is divided by one that noise may have put near 0: classes are
 so large that noise does not decide them, and all that is wanted is drawn towards what is expected without it.
@@ -7,6 +7,7 @@ so large that noise does not decide them, and all that is wanted is drawn toward
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from sfumato.synthesis.people.layout import SetTables
 from sfumato.synthesis.people.purchase import Offer, amounts
 from sfumato.synthesis.people.sets import CodeSets, SetModel, starts_of
 from sfumato.synthesis.private import allocation as budget
-from sfumato.synthesis.private.layout import Codes
+from sfumato.synthesis.private.layout import Bools, Codes
 from sfumato.synthesis.private.levels import of_states
 from sfumato.synthesis.private.purse import Measurement, Purse
 from sfumato.synthesis.private.resolution import MAX_CLASSES, least
@@ -56,7 +57,7 @@ class SetMeasurement:
         classes = tree_classes(tree, fine, fewest)
         number = int(classes.max()) + 1
         exact = self.sets.classed(classes).tables(number, self.levels, self.sizes)
-        total = np.bincount(classes, fine, minlength=number)
+        total = np.asarray(np.bincount(classes, fine, minlength=number), np.float64)
         single = np.bincount(classes, minlength=number) == 1
         held = self._held(classes, number, total, single)
         again, share, again_sigma = self._again(classes, exact, held, single)
@@ -66,36 +67,36 @@ class SetMeasurement:
         sigma = (0.0, above_sigma, both_sigma, again_sigma)
         return SetModel(self.rows, self.sizes, wanted, sigma, classes, fine, np.full(number, share))
 
-    def _sums(self, values: Floats, most: Sensitivity, part: float, purpose: str) -> Measurement:
+    def _sums(self, values: Floats | Ints, most: Sensitivity, part: float, purpose: str) -> Measurement:
         amount = self.purse.amount(self.purse.total * part)
         whole = np.asarray(values).astype(np.int64)
         return self.purse.sums(whole, max(most.taxi, 1), max(most.squared, 1), (0,), amount, purpose)
 
     def _fine(self, size: int, tree: tuple[Ints, ...]) -> Floats:
         """How often each code occurs: measured by itself and by groups, put together."""
-        exact = np.bincount(self.sets.slots[self.sets.slots >= 0], minlength=size)
+        exact = np.asarray(np.bincount(self.sets.slots[self.sets.slots >= 0], minlength=size), np.int64)
         shapes = [size, *(int(t.max()) + 1 for t in tree)]
         parts = _CODES * budget.split_one_way(shapes)
         own = self._sums(exact, self.bounds.held(size), parts[0], "codes")
         levels = [
-            self._sums(np.bincount(t, exact), self.bounds.groups, part, "groups of codes")
+            self._sums(np.asarray(np.bincount(t, exact)), self.bounds.groups, part, "groups of codes")
             for t, part in zip(tree, parts[1:], strict=True)
         ]
         variable = Variable((0,), np.arange(size)[None], tree)
         return of_states(variable, own, levels, self.codes)
 
-    def _held(self, classes: Ints, number: int, total: Floats, single: Floats) -> Floats:
+    def _held(self, classes: Ints, number: int, total: Floats, single: Bools) -> Floats:
         """(G,) sets that have a class: of a single code as often as it occurs, of others at most so often."""
         slots = self.sets.classed(classes).slots
         slots = np.sort(slots, axis=1)
         fresh = np.diff(slots, axis=1, prepend=-1) != 0
-        exact = np.bincount(slots[fresh & (slots >= 0)], minlength=number)
+        exact = np.asarray(np.bincount(slots[fresh & (slots >= 0)], minlength=number), np.int64)
         found = self._sums(exact, self.bounds.held(number), _HELD, "sets with a class")
         least_ = total / self.bounds.codes
         return np.where(single, total, np.clip(found.values.astype(np.float64), least_, total))
 
     def _again(
-        self, classes: Ints, exact: SetTables, held: Floats, single: Floats
+        self, classes: Ints, exact: SetTables, held: Floats, single: Bools
     ) -> tuple[Floats, float, Floats]:
         """(G + 1,) classes that come back; how often with the same code; the noise of each."""
         number = len(held)
@@ -136,7 +137,7 @@ class SetMeasurement:
         above, most = self._by_level(held), self.bounds.held(number)
         offers = [
             Offer(exact.above[a:b].astype(np.int64), above[a:b], 0.0, most.squared**0.5)
-            for a, b in zip(at, at[1:], strict=False)
+            for a, b in pairwise(at)
         ]
         sigma = np.full(len(above), np.inf)
         for q, amount in amounts(self.purse, offers, self.codes, len(offers)).items():

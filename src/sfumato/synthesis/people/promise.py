@@ -25,9 +25,7 @@ def domains(structure: TableTree) -> list[tuple[str, Column]]:
     ]
 
 
-def require_public(
-    structure: TableTree, children: Mapping[str, int], period: tuple[str, str] | None
-) -> None:
+def require_public(structure: TableTree, children: Mapping[str, int], period: tuple[str, str] | None) -> None:
     """That nothing would be read off the data; all that is missing at once."""
     faults = []
     for branch in structure.branches:
@@ -61,7 +59,9 @@ def search_costs(structure: TableTree, bounds: PersonBounds) -> tuple[Differenti
             continue
         if said.max_rows_per_person:
             claim: DifferentialPrivacy = (
-                ApproxDP(said.epsilon, said.delta, unit=unit) if said.delta else PureDP(said.epsilon, unit=unit)
+                ApproxDP(said.epsilon, said.delta, unit=unit)
+                if said.delta
+                else PureDP(said.epsilon, unit=unit)
             )
         else:
             plain: DifferentialPrivacy = (

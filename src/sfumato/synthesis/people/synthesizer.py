@@ -21,8 +21,8 @@ from sfumato.database import Database
 from sfumato.errors import DataError, ParameterError, SfumatoWarning, listed, offered
 from sfumato.methods.declaration import NOTHING, Declaration, Does, Spending, declares
 from sfumato.methods.parameters import Parameter
-from sfumato.methods.shapes import ListOf, Number, TableOf, Text
 from sfumato.methods.settings import require_numbers
+from sfumato.methods.shapes import ListOf, Number, TableOf, Text
 from sfumato.privacy import Budget, Guarantee, Ledger, Neighbours, NoGuarantee, Unit
 from sfumato.privacy.debits import require_same
 from sfumato.privacy.differential import zcdp_budget
@@ -98,8 +98,8 @@ class LinkedSynthesizer:
         Parameter(
             TableOf(
                 Number("", 1, _MOST, whole=True),
-                "By table, the most rows of one parent that count, the first in time; by default 1,000. With an "
-                "epsilon a public number for each table.",
+                "By table, the most rows of one parent that count, the first in time; by default 1,000. "
+                "With an epsilon a public number for each table.",
             ),
             beginner=True,
         ),
@@ -171,7 +171,7 @@ class LinkedSynthesizer:
         )
 
     def require(self, database: Database) -> TableTree:
-        """That tables can be learnt, and that what an epsilon needs is public; all faults of a kind at once."""
+        """That tables can be learnt, and that what an epsilon needs is public."""
         if not isinstance(database, Database):
             raise ParameterError("linked tables are a database.", hint="sf.scan_database(folder)")
         structure = TableTree.of(database)
