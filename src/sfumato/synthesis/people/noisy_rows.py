@@ -29,24 +29,21 @@ import pyarrow as pa
 from sfumato.privacy.grants import UNIT, Grant
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.rounding import down
-from sfumato.progress import report
 from sfumato.synthesis.people.axes import GAP_GROUPS, GAPS, Floats, Ints, ValueAxis
 from sfumato.synthesis.people.bounds import PersonBounds
-from sfumato.synthesis.people.field import exact_tables
 from sfumato.synthesis.people.layout import FieldLayout, drawn_columns
+from sfumato.synthesis.people.noisy_pairs import ColumnPairs
 from sfumato.synthesis.people.noisy_sets import PilotSets, SetMeasurement
-from sfumato.synthesis.people.purchase import Offer, amounts
 from sfumato.synthesis.people.records import Axes
 from sfumato.synthesis.people.sets import CodeSets, SetModel
 from sfumato.synthesis.people.structure import TableTree
 from sfumato.synthesis.private import allocation as budget
-from sfumato.synthesis.private.layout import Codes
+from sfumato.synthesis.private.layout import Bools, Codes
 from sfumato.synthesis.private.levels import of_states
-from sfumato.synthesis.private.measurement import allowed
 from sfumato.synthesis.private.potentials import TargetTables
-from sfumato.synthesis.private.purse import Measurement, Purse, kept_share
+from sfumato.synthesis.private.purse import Measurement, Purse
 from sfumato.synthesis.private.resolution import FINE, classes_of, least
-from sfumato.synthesis.private.tables import estimate, independent, on_simplex, shrink
+from sfumato.synthesis.private.tables import on_simplex, shrink
 from sfumato.synthesis.private.variables import Variable
 
 _PERSONS = 1.5  # the parts of the budget: of the persons,
@@ -80,6 +77,7 @@ class NoisyCounting:
             )
             self._purses[name] = Purse(own, self._most(name))
         self._rows: dict[str, float] = {}
+        self._noise: dict[str, list[float]] = {}  # the summed noise of the classes of each variable
         self._first: dict[str, float] = {}  # how many rows of a table are the first of their parent
 
     def _most(self, name: str) -> int:
@@ -118,17 +116,23 @@ class NoisyCounting:
         heavy = [j < len(children) for j, each in enumerate(tables) for _ in each]
         part = self._one_way(name, shapes) * (1.0 if self._structure[name].link is None else 1 - _GIVEN)
         parts = iter(part * _split(shapes, heavy))
-        fine = []
+        fine, spread = [], []
         for v, each in zip(every, tables, strict=True):
             own, *above = (purse.table(t, (0,), purse.amount(next(parts)), "one column") for t in each)
             fine.append(of_states(v, own, above, rows))
+            spread.append(own.variance**0.5)
         for child, counts in zip(children, fine, strict=False):
             self._rows[child] = max(float(counts @ np.arange(len(counts))), 1.0)
             self._first[child] = max(float(counts[1:].sum()), 1.0)
         above_ = sum(len(drawn_columns(self._structure, a)) + 1 for a in self._structure.above(name))
         pairs = len(sizes) * (len(sizes) + above_)
         fewest = least(pairs, len(sizes), purse.left(pairs), purse.max_rows, purse.pure)
-        return tuple(classes_of(v, f, fewest) for v, f in zip(every, fine, strict=True)), tuple(fine)
+        classes = tuple(classes_of(v, f, fewest) for v, f in zip(every, fine, strict=True))
+        self._noise[name] = [
+            sigma * float(np.sqrt(np.ones(len(f)) if c is None else np.bincount(c)).sum())
+            for sigma, f, c in zip(spread, fine, classes, strict=True)
+        ]
+        return classes, tuple(fine)
 
     def _one_way(self, name: str, shapes: Sequence[int]) -> float:
         purse = self._purses[name]
@@ -146,41 +150,21 @@ class NoisyCounting:
     # -- rows with the rows above and before them ------------------------------------------------------
 
     def tables(self, layout: FieldLayout, rows: Codes, above: Codes) -> TargetTables:
-        """What the field of a table should show: measured pairs, and the pair that the end of time ties."""
+        """What the field of a table should show."""
         name = layout.variables.name
-        purse, total = self._purses[name], self._rows[name]
         own, noise = self._margins(layout, rows, above)
-        counted = exact_tables(layout, rows)
-        masks = [allowed(layout.zeros, pair, layout.sizes) for pair in layout.pairs]
-        alone = [
-            independent(own[a], own[b], total, mask)
-            for (a, b), mask in zip(layout.pairs, masks, strict=True)
-        ]  # fmt: skip
-        offers = [
-            Offer(
-                table.astype(np.int64), m, 0.5 * budget.C * (noise[a] + noise[b]),
-                kept_share(table.shape) * purse.max_rows,
-            )
-            for (a, b), table, m in zip(layout.pairs, counted.tables, alone, strict=True)
-        ]  # fmt: skip
-        found = {}
-        taken = amounts(purse, offers, total, len(layout.sizes))
-        for done, (q, amount) in enumerate(taken.items()):
-            report(f"measuring {name}", done, len(taken))
-            a, b = pair = layout.pairs[q]
-            m = purse.table(offers[q].exact, pair, amount, "a pair of columns")
-            table = estimate(m.residual, m.variance, own[a], own[b], total, masks[q])
-            found[q] = table, m.variance**0.5
-        for q, mask in enumerate(masks):
-            if mask is not None and q not in found:
-                a, b = layout.pairs[q]
-                found[q] = alone[q], (noise[a] + noise[b]) / len(own[a])
-        order = sorted(found)
-        return TargetTables(
-            layout.sizes, total, own, tuple(layout.pairs[q] for q in order),
-            tuple(found[q][0] for q in order), np.array([found[q][1] for q in order]),
-            layout.zeros, layout.free, (layout.free - 1,) if layout.variables.timed else (),
-        )  # fmt: skip
+        pairs = ColumnPairs(layout, own, noise, self._rows[name], self._alone(layout))
+        return pairs.wanted(self._purses[name], rows)
+
+    def _alone(self, layout: FieldLayout) -> tuple[int, Bools] | None:
+        """Where a row's parent says how many rows it has, and which levels are for one at most."""
+        if not layout.follows:
+            return None
+        parent = layout.above[0]
+        place = parent.children.index(layout.variables.name)
+        classes = parent.classes[place]
+        most = np.arange(len(parent.fine[place])) if classes is None else _largest(classes)
+        return layout.free + place, most <= 1
 
     def _margins(self, layout: FieldLayout, rows: Codes, above: Codes) -> tuple[tuple[Floats, ...], Floats]:
         """The counts of every column of a field, and the summed noise of each.
@@ -195,12 +179,14 @@ class NoisyCounting:
             for c, f in zip(layout.variables.classes, layout.variables.fine, strict=True)
         ]
         if not layout.follows:
-            return tuple(own), np.zeros(len(own))
+            return tuple(own), np.array(self._noise[name])
         first = min(self._first[name], total)
         noise = np.zeros(len(layout.sizes))
+        noise[:steady] = self._noise[name]
         whole = _GIVEN * self._one_way(name, layout.sizes[before:])
         if layout.variables.timed:
-            own.append(self._gaps(name, rows[free - 1], whole, total - first, first))
+            gaps, noise[free - 1] = self._gaps(name, rows[free - 1], whole, total - first, first)
+            own.append(gaps)
         for j in range(free, before):
             seen = np.bincount(above[j - free], minlength=layout.sizes[j]).astype(np.float64)
             own.append(seen * (total / max(seen.sum(), 1.0)))
@@ -222,8 +208,10 @@ class NoisyCounting:
         counts = np.bincount(rows[j], minlength=layout.sizes[j]).astype(np.int64)
         return purse.table(counts, (j,), purse.amount(part), "one column")
 
-    def _gaps(self, name: str, codes: Codes, whole: float, later: float, first: float) -> Floats:
-        """Gaps of later rows, by bin and by group of bins, and of first rows: what follows a row soon."""
+    def _gaps(
+        self, name: str, codes: Codes, whole: float, later: float, first: float
+    ) -> tuple[Floats, float]:
+        """Gaps of later rows, by bin and by group of bins, and of first rows; their summed noise."""
         exact = np.bincount(codes, minlength=GAPS.size).astype(np.int64)
         between, begin = np.split(exact, 2)
         most, purse = self._bounds.later_rows(name), self._purses[name]
@@ -235,11 +223,12 @@ class NoisyCounting:
         start = counted(begin, self._bounds.first_rows(name), _FIRST_GAPS)
         opening = on_simplex(_counts(start, first), first)
         if not most or later <= 0:
-            return np.concatenate([np.zeros(len(between)), opening])
+            return np.concatenate([np.zeros(len(between)), opening]), start.sigma * len(opening)
         groups = counted(np.bincount(GAP_GROUPS, between), most, _GAP_GROUPS)
         fine = counted(between, most, _GAPS)
         tree = Variable((0,), np.arange(len(between))[None], (GAP_GROUPS,))
-        return np.concatenate([of_states(tree, fine, [groups], later), opening])
+        noise = (start.sigma + fine.sigma) * len(opening)
+        return np.concatenate([of_states(tree, fine, [groups], later), opening]), noise
 
     # -- sets ------------------------------------------------------------------------------------------
 
@@ -275,6 +264,13 @@ def _split(shapes: Sequence[int], heavy: Sequence[bool]) -> Floats:
     """How single columns share."""
     parts = budget.split_one_way(shapes) * np.where(heavy, _DEPENDED_ON, 1.0)
     return np.asarray(parts / parts.sum())
+
+
+def _largest(classes: Ints) -> Ints:
+    """The largest code of each class."""
+    out = np.zeros(int(classes.max()) + 1, np.int64)
+    np.maximum.at(out, classes, np.arange(len(classes)))
+    return out
 
 
 def _counts(m: Measurement, rows: float) -> Floats:
