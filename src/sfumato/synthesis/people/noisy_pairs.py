@@ -23,8 +23,10 @@ from sfumato.synthesis.private.measurement import allowed
 from sfumato.synthesis.private.potentials import TargetTables
 from sfumato.synthesis.private.purse import Purse, kept_share
 from sfumato.synthesis.private.resolution import classes_of, least
-from sfumato.synthesis.private.tables import estimate, independent, rake
+from sfumato.synthesis.private.tables import estimate, independent, rake, shrink
 from sfumato.synthesis.private.variables import Variable
+
+_FIRST = 0.15  # of what a pair with the gap costs: its first rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +35,7 @@ class ColumnPairs:
 
     own: the counts of every column, as known; noise: their summed noise. rows: how many rows there are.
     alone: (column, levels) which levels of the parent's number of rows say that there is no second one.
+    firsts, laters: the most rows of a person that are, or are not, the first of their parent.
     """
 
     layout: FieldLayout
@@ -40,6 +43,8 @@ class ColumnPairs:
     noise: Floats
     rows: float
     alone: tuple[int, Bools] | None = None
+    firsts: int = 0
+    laters: int = 0
 
     def wanted(self, purse: Purse, rows: Codes) -> TargetTables:
         """Spend what is left of a purse.  rows: (columns, rows) of the data."""
@@ -59,14 +64,14 @@ class ColumnPairs:
         for done, (q, amount) in enumerate(taken.items()):
             report(f"measuring {layout.variables.name}", done, len(taken))
             a, b = pairs[q]
-            got = purse.table(offers[q].exact, pairs[q], amount, "a pair of columns")
-            mask, expected = masks[q], offers[q].expected
-            margins = expected.sum(axis=1), expected.sum(axis=0)
-            may = None if mask is None else merged(mask.astype(np.int64), *seen[q]) > 0
-            coarse = estimate(got.residual, got.variance, *margins, self.rows, may)
-            fine = even[q] * _spread(coarse / np.maximum(expected, 1e-9), *seen[q])
-            share = coarse.size / even[q].size
-            found[q] = rake(fine, own[a], own[b], mask), got.variance**0.5 * share
+            if layout.variables.timed and layout.free - 1 in (a, b):
+                coarse, sigma = self._by_gap(purse, offers[q], amount, *seen[q])
+            else:
+                got = purse.table(offers[q].exact, pairs[q], amount, "a pair of columns")
+                coarse = estimate(got.residual, got.variance, own[a], own[b], self.rows, masks[q])
+                sigma = got.variance**0.5
+            fine = even[q] * _spread(coarse / np.maximum(offers[q].expected, 1e-9), *seen[q])
+            found[q] = rake(fine, own[a], own[b], masks[q]), sigma * coarse.size / even[q].size
         for zero in layout.zeros:
             q = pairs.index((min(zero.columns), max(zero.columns)))
             a, b = pairs[q]
@@ -77,6 +82,24 @@ class ColumnPairs:
             tuple(found[q][0] for q in order), np.array([found[q][1] for q in order]),
             layout.zeros, layout.free, (layout.free - 1,) if layout.variables.timed else (),
         )  # fmt: skip
+
+    def _by_gap(
+        self, purse: Purse, offer: Offer, amount: float, axis: int, classes: Ints | None
+    ) -> tuple[Floats, float]:
+        """First rows and later ones apart: of the former a person has few. Both drawn to what is expected."""
+        kinds = GAPS.first if classes is None else np.bincount(classes, GAPS.first) > 0
+        out, sigmas = np.zeros(offer.expected.shape), []
+        for rows, part, kind in ((self.firsts, _FIRST, kinds), (self.laters, 1 - _FIRST, ~kinds)):
+            at = np.flatnonzero(kind)
+            if not rows or not len(at):
+                continue
+            exact = np.take(offer.exact, at, axis=axis)
+            got = purse.sums(exact, rows, rows**2, (0, 1), purse.amount(amount * part), "gaps by a column")
+            towards = np.take(offer.expected, at, axis=axis)
+            drawn = np.maximum(shrink(got.values.astype(np.float64), towards, got.sigma**2), 0.0)
+            np.moveaxis(out, axis, 0)[at] = np.moveaxis(drawn, axis, 0)
+            sigmas.append(got.sigma)
+        return out, float(np.mean(sigmas))
 
     def _mask(self, pair: Pair) -> Bools | None:
         """Which cells of a pair can be; None where all can."""

@@ -153,7 +153,8 @@ class NoisyCounting:
         """What the field of a table should show."""
         name = layout.variables.name
         own, noise = self._margins(layout, rows, above)
-        pairs = ColumnPairs(layout, own, noise, self._rows[name], self._alone(layout))
+        places = (self._bounds.first_rows(name), self._bounds.later_rows(name)) if layout.follows else (0, 0)
+        pairs = ColumnPairs(layout, own, noise, self._rows[name], self._alone(layout), *places)
         return pairs.wanted(self._purses[name], rows)
 
     def _alone(self, layout: FieldLayout) -> tuple[int, Bools] | None:
