@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -80,7 +81,7 @@ def declare(
         names = [c.name for c in after if c != before[c.name]]
         if names:
             write_schema(terminal, schema, after)
-        shown = after
+        shown = {"": Schema.read(schema)}
     domains = f"{len(names)} domain{'s' * (len(names) != 1)}"
     signed = ", signed" if key is not None else ", UNSIGNED"
     said = "There was nothing to declare."
@@ -101,12 +102,9 @@ def declare(
 
 def _declared_tables(
     terminal: Terminal, path: Path, by: str, reason: str, columns: list[str] | None, key: SigningKey | None
-) -> tuple[list[str], Schema]:
+) -> tuple[list[str], dict[str, Schema]]:
     """The domains of all tables of a database.toml, or of those columns (table.column) that are named."""
-    from dataclasses import replace
-
     from sfumato.io.declarations import read_declaration, with_schemas
-    from sfumato.schema import Schema
 
     document = read_declaration(path)
     before = {n: e["columns"] for n, e in document["tables"].items() if e.get("columns") is not None}
@@ -122,8 +120,10 @@ def _declared_tables(
     names = [f"{n}.{c.name}" for n, schema in after.items() for c in schema if c != before[n][c.name]]
     if names:
         write_declaration(terminal, path, with_schemas(document, after))
-    shown = [replace(c, name=f"{n}.{c.name}") for n, schema in after.items() for c in schema if c.declared]
-    return names, Schema(tuple(shown))
+    written: dict[str, Schema] = {
+        f"{n}.": e["columns"] for n, e in read_declaration(path)["tables"].items() if e.get("columns")
+    }
+    return names, written
 
 
 def standards(terminal: Terminal) -> None:
@@ -216,7 +216,7 @@ def _tell(terminal: Terminal, schema: Path, found: FoundDomains, *, borne_out: b
         )
     terminal.result(
         [
-            _origins(found.schema.select(found.columns)),
+            _origins({"": found.schema.select(found.columns)}),
             Text(f"Domains found: {len(found.columns)}. They are in {schema.name}.", "green"),
             Padding(Text(found.guarantee.text()), (1, 0, 1, 2)),
         ],
@@ -247,9 +247,11 @@ def _marks(text: str) -> list[float]:
         raise ParameterError("the grid is a list of numbers.", hint="--grid 0,50,100") from None
 
 
-def _origins(schema: Schema) -> Grid:
+def _origins(schemas: Mapping[str, Schema]) -> Grid:
+    """Who answers for what. schemas: by what the columns of each are named with."""
     grid = Grid.grid(padding=(0, 2, 0, 0))
-    for column in schema:
-        if column.declared:
-            grid.add_row(Text(printable(column.name)), Text(printable(column.origin)))
+    for prefix, schema in schemas.items():
+        for column in schema:
+            if column.declared:
+                grid.add_row(Text(printable(prefix + column.name)), Text(printable(column.origin)))
     return grid
