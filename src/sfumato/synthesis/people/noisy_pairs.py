@@ -56,9 +56,9 @@ class ColumnPairs:
         seen = [self._seen(pair, classes) for pair in pairs]
         offers = []
         for (a, b), table, m, s in zip(pairs, counted.tables, even, seen, strict=True):
-            coarse = merged(table.astype(np.int64), *s)
+            exact = merged(table, *s).astype(np.int64)
             bias = 0.5 * budget.C * (self.noise[a] + self.noise[b])
-            offers.append(Offer(coarse, merged(m, *s), bias, kept_share(coarse.shape) * purse.max_rows))
+            offers.append(Offer(exact, merged(m, *s), bias, kept_share(exact.shape) * purse.max_rows))
         found: dict[int, tuple[Floats, float]] = {}
         taken = amounts(purse, offers, self.rows, len(layout.sizes))
         for done, (q, amount) in enumerate(taken.items()):
