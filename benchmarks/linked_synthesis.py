@@ -144,7 +144,7 @@ def declared(frames: dict[str, pd.DataFrame]) -> sf.Database:
             if column.name in _EDGES:
                 schema = schema.with_(column.name, edges=_EDGES[column.name], levels=None, clamp=True)
             else:
-                levels = sorted(set(frames[name][column.name].dropna()))
+                levels = sorted(table.to_arrow()[column.name].unique().drop_null().to_pylist())
                 schema = schema.with_(column.name, levels=tuple(levels), kind="nominal")
             named.append(column.name)
             schema = schema.with_(column.name, provenance=None)

@@ -180,8 +180,8 @@ def learn(
 
     given: (columns, particles) rows whose columns beyond `wanted.free` stay as they are; refresh: is called
     with the rows after every sweep, where some of what is given follows from what was drawn. Where something
-    is given, theta_j of drawn columns is learnt likewise: tables with noise are followed only so far, and
-    single columns would drift.
+    is given, and tables have noise, theta_j of drawn columns is learnt likewise: such tables are followed
+    only so far, and single columns would drift.
     """
     key = Key.from_seed(0).derive("private synthesis", "learning")  # public: the tables carry the privacy
     particles = given
@@ -197,7 +197,7 @@ def learn(
     own = own - own.max()
     if wanted.free is not None:  # what nobody has is not drawn: a date that is never missing, say
         own[wanted.own_flat <= 0] = -np.inf
-    drawn = sum(wanted.sizes[: wanted.free or 0])
+    drawn = sum(wanted.sizes[: wanted.free or 0]) if wanted.sigma.any() else 0
     edges, averaged, kept = tree_start(wanted), np.zeros(len(wanted.flat)), 0
     own_averaged = np.zeros(len(own))
     for number in range(_WARM_UP):
