@@ -9,6 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+from declared import PUBLIC
 from private_tables import chain, table_of
 from score_tables import mixed
 
@@ -17,11 +19,13 @@ from sfumato.methods.declaration import Does, declaration_of
 from sfumato.methods.names import OURS, find
 from sfumato.methods.parameters import parameters
 from sfumato.prediction.artefact import load
-from sfumato.privacy import Guarantee, Ledger
+from sfumato.privacy import Budget, Guarantee, Ledger, Unit
 from sfumato.privacy.ledger.payer import Payer
 from sfumato.privacy.signatures import SigningKey
-from sfumato.schema import Schema
+from sfumato.schema import Column, Role, Schema
 from sfumato.table import Table
+
+Data = Table | sf.Database
 
 EPSILONS = {"PureDP", "ApproxDP", "ZCDP"}
 CLAIMING = [name for name in OURS if EPSILONS & set(declaration_of(find(name)).claims)]
@@ -37,20 +41,52 @@ def settings(name: str, cost: float = COST) -> dict[str, Any]:
     if not amounts:
         raise AssertionError(f"{name} claims an epsilon, and no field of it says how large")
     first = next(iter(amounts))
-    return {first: amounts[first], **({"delta": 0.0} if "delta" in known else {})}
+    bounds = {"max_children": {"codes": 2}} if does(name) is Does.PEOPLE else {}
+    return {first: amounts[first], **({"delta": 0.0} if "delta" in known else {}), **bounds}
 
 
 def does(name: str) -> Does:
     """What it does; only what can be walked here."""
     kind = OURS[name][0]
-    if kind not in (Does.SYNTHESIZE, Does.FIT, Does.TABULATE):
+    if kind not in (Does.SYNTHESIZE, Does.FIT, Does.TABULATE, Does.PEOPLE):
         raise AssertionError(f"{name} claims an epsilon, and this walk does not know how to {kind} with one")
     return kind
 
 
-def table_for(name: str) -> Table:
-    """A small table that it can work on, all domains of which somebody declared."""
+def table_for(name: str) -> Data:
+    """A small table, or linked ones, that it can work on, all domains of which somebody declared."""
+    if does(name) is Does.PEOPLE:
+        return linked(table_of(chain(60), (2, 2, 2, 3)))
     return mixed(200, 0) if does(name) is Does.FIT else table_of(chain(60), (2, 2, 2, 3))
+
+
+def linked(table: Table) -> sf.Database:
+    """The rows as persons, every other one with a code or two in a second table."""
+    number = table.rows()
+    who = Column("who", "nominal", Role.PERSON, type="integer")
+    people = table.to_arrow().append_column("who", pa.array(range(number)))
+    codes = pa.table({"who": [i for i in range(0, number, 2) for _ in range(1 + i % 3 // 2)]})
+    codes = codes.append_column("code", pa.array(["x" if i % 3 else "y" for i in range(len(codes))]))
+    code = Column("code", "nominal", levels=("x", "y", "z"), provenance=PUBLIC)
+    tables = {
+        "people": Table.from_arrow(people, Schema((*table.schema, who))),
+        "codes": Table.from_arrow(codes, Schema((who, code))),
+    }
+    return sf.Database(tables, (sf.Link("codes", "who", "people", "who"),), {"people": "who"})
+
+
+def under(data: Data, change: Any) -> Data:
+    """The same rows under other schemas."""
+    if isinstance(data, Table):
+        return data.with_schema(change(data.schema))
+    return data.with_tables({n: t.with_schema(change(t.schema)) for n, t in data.tables.items()})
+
+
+def budget(name: str, amount: float) -> Budget:
+    """What a ledger for its promise has: linked rows of persons have a unit of their own."""
+    if does(name) is Does.PEOPLE:
+        return Budget(epsilon=amount, unit=Unit.person(3))
+    return Budget(epsilon=amount)
 
 
 def used_column(name: str) -> str:
@@ -58,7 +94,7 @@ def used_column(name: str) -> str:
     return "ward" if does(name) is Does.FIT else "v1"
 
 
-def guarantee_of(name: str, table: Table, ledger: Payer | None = None, **more: Any) -> Guarantee:
+def guarantee_of(name: str, table: Data, ledger: Payer | None = None, **more: Any) -> Guarantee:
     """What a result of it promises."""
     method = find(name)(**{**settings(name), **more})
     if does(name) is Does.FIT:
@@ -68,8 +104,12 @@ def guarantee_of(name: str, table: Table, ledger: Payer | None = None, **more: A
     return made(name, method, table, ledger).guarantee
 
 
-def made(name: str, method: Any, table: Table, ledger: Payer | None = None) -> sf.Release:
+def made(name: str, method: Any, table: Data, ledger: Payer | None = None) -> sf.Release | sf.DatabaseRelease:
     """A release of it."""
+    if does(name) is Does.PEOPLE:
+        people: sf.DatabaseRelease = method.fit(table, ledger=ledger).sample(ROWS)
+        return people
+    assert isinstance(table, Table)
     if does(name) is Does.TABULATE:
         return sf.tabulate(table, TABLES, method=method, ledger=ledger)
     return sf.synthesize(table, method, ROWS, ledger=ledger)
@@ -77,6 +117,8 @@ def made(name: str, method: Any, table: Table, ledger: Payer | None = None) -> s
 
 def asked(name: str) -> dict[str, Any]:
     """What is asked beside the method, in a step."""
+    if does(name) is Does.PEOPLE:
+        return {"persons": ROWS}
     return {"by": TABLES} if does(name) is Does.TABULATE else {"rows": ROWS}
 
 
@@ -91,7 +133,11 @@ def saved(name: str, folder: Path, ledger: Ledger | None = None) -> Guarantee:
     return Guarantee.from_json((place / "public" / "guarantee.json").read_text("utf-8"))
 
 
-def with_provenance(table: Table, column: str, provenance: Any) -> Table:
+def with_provenance(table: Data, column: str, provenance: Any) -> Data:
     """The same rows, of which one column's domain has another origin; a person has confirmed everything."""
-    own = table.schema.with_(column, provenance=provenance, confirmed=True)
-    return table.with_schema(Schema(own.columns))
+
+    def changed(schema: Schema) -> Schema:
+        known = column in schema.names
+        return schema.with_(column, provenance=provenance, confirmed=True) if known else schema
+
+    return under(table, changed)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from claiming import linked
 from declared import PUBLIC, signed
 from hypothesis import given
 from hypothesis import strategies as st
@@ -258,6 +259,10 @@ _SETTINGS: dict[str, list[dict[str, Any]]] = {
     "marginals": [{"epsilon": 1.0}],
     "table": [{"epsilon": 1.0}, {"alpha": 1.0}, {"alpha": 1.0, "domain": "data"}],
     "noise": [{"epsilon": 1.0}, {"epsilon": 1.0, "delta": 1e-9}],
+    "linked": [
+        {"epsilon": 1.0, "max_children": {"codes": 2}},
+        {"epsilon": 1.0, "delta": 0.0, "max_children": {"codes": 2}},
+    ],
     "additive": [{"epsilon": 20.0}],
     "forest": [{"epsilon": 20.0}],
     "logistic": [{"epsilon": 20.0}, {"epsilon": 20.0, "groups": ("sex",)}],
@@ -278,6 +283,8 @@ def promised(name: str, settings: dict[str, Any], rows: Table) -> Guarantee:
         return method.fit(rows, "sick").guarantee_
     if isinstance(method, sf.PrivateTables):
         return sf.tabulate(rows, ["sex,region", "age,sick"], method=method).guarantee
+    if isinstance(method, sf.LinkedSynthesizer):
+        return method.fit(linked(rows)).guarantee
     release = sf.synthesize(rows, method=method, rows=10)
     return release.guarantee
 

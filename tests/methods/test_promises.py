@@ -14,7 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from claiming import CLAIMING, COST, guarantee_of, saved, table_for, used_column, with_provenance
+from claiming import (
+    CLAIMING,
+    COST,
+    budget,
+    guarantee_of,
+    saved,
+    table_for,
+    under,
+    used_column,
+    with_provenance,
+)
 
 import sfumato as sf
 import sfumato.privacy
@@ -50,7 +60,7 @@ def test_there_is_something_to_walk() -> None:
 def test_a_domain_from_the_data_ends_the_claim(tmp_path: Path, name: str, origin: str) -> None:
     """Whatever a person has confirmed: refused with nothing debited, or released with no epsilon."""
     table = with_provenance(table_for(name), used_column(name), ORIGINS[origin])
-    ledger = Ledger.open(tmp_path / "a.ledger", 100.0)
+    ledger = Ledger.open(tmp_path / "a.ledger", budget(name, 100.0))
     try:
         promised = guarantee_of(name, table, ledger)
     except sf.SfumatoError as error:
@@ -63,17 +73,19 @@ def test_a_domain_from_the_data_ends_the_claim(tmp_path: Path, name: str, origin
 def test_a_declaration_that_the_trust_file_does_not_allow_ends_the_claim(name: str) -> None:
     table = table_for(name)
     trust = Trust((TrustedKey(_KEY.public, "R. Weiss", (Purpose.DECLARATION,)),))
-    counted = table.with_schema(table.schema.trusting(trust))
+    counted = under(table, lambda schema: schema.trusting(trust))
     try:
         promised = guarantee_of(name, counted)
     except sf.SfumatoError as error:
         assert "trust file" in error.message
     else:
         assert not any(c.differential for c in promised)
-    signed = table.schema.declare(
-        "R. Weiss", "form F12", [c.name for c in table.schema if c.declared], key=_KEY
-    )
-    assert epsilon(guarantee_of(name, table.with_schema(signed.trusting(trust)))) == pytest.approx(COST)
+
+    def signed(schema: Schema) -> Schema:
+        own = [c.name for c in schema if c.declared]
+        return schema.declare("R. Weiss", "form F12", own, key=_KEY).trusting(trust)
+
+    assert epsilon(guarantee_of(name, under(table, signed))) == pytest.approx(COST)
 
 
 @pytest.mark.parametrize("name", CLAIMING)
@@ -82,11 +94,11 @@ def test_without_a_ledger_it_says_unaccounted_and_with_one_which(tmp_path: Path,
     alone = saved(name, tmp_path / "alone")
     assert [type(c) for c in alone if isinstance(c, Accounted | Unaccounted)] == [Unaccounted]
     assert "Unaccounted." in alone.text()
-    passing = guarantee_of(name, table_for(name), Ledger.in_memory(100.0))
+    passing = guarantee_of(name, table_for(name), Ledger.in_memory(budget(name, 100.0)))
     assert any(isinstance(c, Unaccounted) for c in passing), (
         "a ledger in memory is forgotten with its process"
     )
-    ledger = Ledger.open(tmp_path / "a.ledger", 100.0)
+    ledger = Ledger.open(tmp_path / "a.ledger", budget(name, 100.0))
     paid = saved(name, tmp_path, ledger)
     (account,) = (c for c in paid if isinstance(c, Accounted | Unaccounted))
     assert isinstance(account, Accounted) and account.total == ledger.spent == pytest.approx(epsilon(paid))
@@ -95,7 +107,7 @@ def test_without_a_ledger_it_says_unaccounted_and_with_one_which(tmp_path: Path,
 
 @pytest.mark.parametrize("name", CLAIMING)
 def test_what_leaves_together_states_its_sum(tmp_path: Path, name: str) -> None:
-    ledger = Ledger.open(tmp_path / "a.ledger", 100.0)
+    ledger = Ledger.open(tmp_path / "a.ledger", budget(name, 100.0))
     parts = [guarantee_of(name, table_for(name), ledger) for _ in range(3)]
     for part in leaving_together(parts):
         assert epsilon(part) == pytest.approx(COST)
@@ -107,7 +119,7 @@ def test_what_leaves_together_states_its_sum(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", CLAIMING)
 def test_too_little_left_debits_nothing(tmp_path: Path, name: str) -> None:
-    ledger = Ledger.open(tmp_path / "a.ledger", COST / 2)
+    ledger = Ledger.open(tmp_path / "a.ledger", budget(name, COST / 2))
     with pytest.raises(sf.BudgetError):
         guarantee_of(name, table_for(name), ledger)
     assert ledger.spent == 0
@@ -183,7 +195,8 @@ def test_every_debit_of_the_house_is_walked_somewhere() -> None:
 
 
 def searched(ledger: Ledger | None) -> Guarantee:
-    table = table_for("private").select(["v1"])
+    table: Any = table_for("private")
+    table = table.select(["v1"])
     open_ = Schema((Column("v1", "numeric", type="integer"),))
     return sf.DomainSearch(COST, delta=1e-9, grid=[0, 1, 2]).find(
         table.with_schema(open_), ["v1"], ledger=ledger

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from claiming import CLAIMING, TARGET, does, settings, table_for
+from claiming import CLAIMING, TARGET, budget, does, linked, settings, table_for
 from claiming import asked as beside
 from cli_support import PATIENCE, environment
 from planned import with_steps, written
@@ -25,6 +25,7 @@ from sfumato.errors import BudgetError, OutputError
 from sfumato.io import atomic
 from sfumato.methods.declaration import Does
 from sfumato.plan.command import learnt, paid_for, searched
+from sfumato.plan.people import people_paid_for
 from sfumato.plan.step import Step
 from sfumato.prediction.artefact import load
 from sfumato.privacy import Accounted, Budget, Guarantee, Ledger, PureDP
@@ -65,16 +66,24 @@ def attempt(kind: str, folder: Path, again: bool = False) -> Any:
             "[[steps]]", '[budget]\nledger = "a.ledger"\nepsilon = 5.0\n\n[[steps]]'
         )
         return sf.Plan.read(written(folder, text)).run(out, spend_again=again, other_people=True)
-    ledger = Ledger.open(folder / "a.ledger", Budget(epsilon=5.0))
+    ledger = Ledger.open(folder / "a.ledger", allowance(kind))
     if kind == "find":
         return find(folder, ledger, again)
     asked = settings(kind, COST)
+    if does(kind) is Does.PEOPLE:
+        step = Step(kind, {**beside(kind), **asked})
+        return people_paid_for(step, linked(TABLE), out, ledger, again=again)
     if does(kind) is Does.FIT:
         if not (folder / "key").exists():
             SigningKey.fresh().save(folder / "key")
         step = Step(kind, {"target": TARGET, **asked})
         return learnt(step, table_for(kind), out, ledger, SigningKey.load(folder / "key"), again=again)
     return paid_for(Step(kind, {**beside(kind), **asked}), TABLE, out, ledger, again=again)
+
+
+def allowance(kind: str) -> Budget:
+    """What its ledger has at first."""
+    return budget(kind, 5.0) if kind in CLAIMING else Budget(epsilon=5.0)
 
 
 def is_fit(kind: str) -> bool:
@@ -183,7 +192,8 @@ def promised(kind: str, folder: Path) -> tuple[float, float]:
         assert said is not None and said.epsilon == sum(c.epsilon for c in guarantee if isinstance(c, PureDP))
     else:
         assert sf.verify(folder / "out").ok
-        guarantee = sf.Release.load(folder / "out").guarantee
+        of_people = kind in CLAIMING and does(kind) is Does.PEOPLE
+        guarantee = (sf.DatabaseRelease if of_people else sf.Release).load(folder / "out").guarantee
     (claim,) = (c for c in guarantee if isinstance(c, PureDP))
     (account,) = (c for c in guarantee if isinstance(c, Accounted))
     return round(claim.epsilon, 9), round(account.total, 9)
@@ -256,7 +266,7 @@ def full(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 def test_a_full_disk_costs_no_budget(tmp_path: Path, full: dict[str, str], kind: str) -> None:
     folder = tmp_path / "here"
     folder.mkdir()
-    Ledger.open(folder / "a.ledger", Budget(epsilon=5.0))
+    Ledger.open(folder / "a.ledger", allowance(kind))
     if is_fit(kind):
         SigningKey.fresh().save(folder / "key")
     if kind == "find":

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from linked import saved
+from lives import DAY, lives
 
 import sfumato as sf
 from sfumato.assessment.database_measures import utilities
@@ -21,42 +22,7 @@ from sfumato.synthesis.people import model as linked_model
 from sfumato.synthesis.people.axes import GAPS, NO_DAY, OFFSETS
 from sfumato.synthesis.people.sets import CodeSets, starts_of
 
-DAY = date(2020, 1, 1)
 FEW = pytest.mark.filterwarnings("ignore:the data have")  # that there are few persons
-
-
-def lives(persons: int = 60, seed: int = 0, **more: Any) -> sf.Database:
-    """Persons with birth and death, some born in the study and some dead in it; visits, and tests of each."""
-    rng = np.random.default_rng(seed)
-    born = [DAY + timedelta(int(d)) for d in rng.integers(-9000, 300, persons)]
-    died = [
-        b + timedelta(int(max((DAY - b).days, 0) + d)) if d < 500 else None
-        for b, d in zip(born, rng.integers(30, 2500, persons), strict=True)
-    ]
-    visits: dict[str, list[Any]] = {n: [] for n in ("visit_id", "person_id", "from_date", "to_date", "ward")}
-    tests: dict[str, list[Any]] = {n: [] for n in ("visit_id", "person_id", "test")}
-    for p in range(persons):
-        at = max(DAY, born[p])
-        last = min(died[p] or date(2021, 12, 31), date(2021, 12, 31))
-        for _ in range(int(rng.integers(0, 5))):
-            at += timedelta(int(rng.integers(0, 120)))
-            if at > last:
-                break
-            visit = len(visits["visit_id"]) + 1
-            end = at + timedelta(int(rng.integers(0, 5)))
-            row = (visit, f"P{p}", at, min(end, last), "abc"[int(rng.integers(0, 3))])
-            for column, value in zip(visits, row, strict=True):
-                visits[column].append(value)
-            for t in rng.choice(9, int(rng.integers(0, 4)), replace=False):
-                for column, value in zip(tests, (visit, f"P{p}", f"T{t}"), strict=True):
-                    tests[column].append(value)
-    people = {
-        "person_id": [f"P{p}" for p in range(persons)], "birth_date": born, "death_date": died,
-        "sex": ["fm"[int(s)] for s in rng.integers(0, 2, persons)],
-    }  # fmt: skip
-    return sf.scan_database(
-        {"people": pa.table(people), "visits": pa.table(visits), "tests": pa.table(tests)}, **more
-    )
 
 
 def test_keys_hold_and_time_runs_forwards() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich.padding import Padding
 from rich.text import Text
 
+from sfumato.cli.payment import note_unaccounted, require_payer
 from sfumato.cli.scores import shown, without_details
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import SfumatoError, printable
@@ -16,6 +17,7 @@ from sfumato.errors import SfumatoError, printable
 if TYPE_CHECKING:
     from sfumato.database import Database
     from sfumato.plan.step import Step
+    from sfumato.privacy.ledger import Ledger
     from sfumato.release import DatabaseRelease
 
 
@@ -115,12 +117,15 @@ def init_database(terminal: Terminal, data: str, out: Path, force: bool) -> None
     )
 
 
-def run_plan(terminal: Terminal, plan: Path, out: Path, overwrite: bool) -> int:
+def run_plan(
+    terminal: Terminal, plan: Path, out: Path, overwrite: bool, *, spend_again: bool, other_people: bool
+) -> int:
     """Do what a plan for linked tables says."""
     from sfumato.plan.database import DatabasePlan, run_database
 
     read = DatabasePlan.read(plan)
-    found = run_database(read, out, overwrite=overwrite)
+    found = run_database(read, out, overwrite=overwrite, spend_again=spend_again, other_people=other_people)
+    note_unaccounted(terminal, found.release.guarantee)
     title = f"{'DRAFT release' if found.release.draft else 'Release'} written to {out.name}."
     if found.release.draft:
         terminal.note(f"the release is a DRAFT: {found.release.draft}.")
@@ -144,15 +149,29 @@ def run_plan(terminal: Terminal, plan: Path, out: Path, overwrite: bool) -> int:
 
 
 def synthesize_database(
-    terminal: Terminal, step: Step, data: str, out: Path, *, seed: int | None, overwrite: bool
-) -> int:
+    terminal: Terminal, step: Step, data: str, out: Path, *, book: Ledger | None, seed: int | None,
+    spend_again: bool, other_people: bool, overwrite: bool,
+) -> int:  # fmt: skip
     """Persons who never lived, with the rows of all linked tables, as a release."""
+    from sfumato.plan.people import as_trusted, people_paid_for, require_paid
     from sfumato.plan.production import synthesized_people
+    from sfumato.plan.workplace import left_behind
     from sfumato.release import DatabaseRelease
 
-    DatabaseRelease.require_place(out, overwrite=overwrite)
-    release = synthesized_people(step, opened(data).check(), seed=seed)
-    release.save(out, overwrite=overwrite)
+    if book is None or not left_behind(out):  # else a command that was stopped is finished
+        DatabaseRelease.require_place(out, overwrite=overwrite)
+    database = as_trusted(opened(data).check(), book)
+    if book is not None or step.spends().claimed:
+        require_paid(step, database)
+        require_payer(book, data, database[database.root], other_people)
+    if book is not None:
+        release = people_paid_for(
+            step, database, out, book, seed=seed, again=spend_again, overwrite=overwrite
+        )  # fmt: skip
+    else:
+        release = synthesized_people(step, database, seed=seed)
+        release.save(out, overwrite=overwrite)
+    note_unaccounted(terminal, release.guarantee)
     rows = {name: table.rows() for name, table in release.data.tables.items()}
     terminal.result(
         [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,9 +24,9 @@ from sfumato.cli.payment import (
     paying,
     require_payer,
 )
-from sfumato.cli.schemas import SchemaPath, write_schema
+from sfumato.cli.schemas import SchemaPath, write_declaration, write_schema
 from sfumato.cli.terminal import Terminal
-from sfumato.errors import OutputError, printable
+from sfumato.errors import OutputError, SchemaError, listed, printable
 
 if TYPE_CHECKING:
     from sfumato.description.domain_search import FoundDomains
@@ -61,27 +62,33 @@ def declare(
 ) -> None:
     """Say who answers for levels and edges that do not come from the data.
 
+    Of one table, or of linked ones (database.toml; a column is then table.column).
     Without --column all domains that nobody answers for yet; one that was read off the data only if it is
     named, and signed. What is declared holds for the levels and edges as they are now: change them, and
     declare again. A promise rests on it if it is signed (--key; sfumato trust key makes one): anybody can
     write a name into a file.
     """
+    from sfumato.io.declarations import is_declaration
     from sfumato.privacy.signatures import SigningKey
     from sfumato.schema import Schema
 
-    before = Schema.read(schema)
-    after = before.declare(by, reason, column, key=None if key is None else SigningKey.load(key))
-    found = [c for c in after if c != before[c.name]]
-    if found:
-        write_schema(terminal, schema, after)
-    names = [c.name for c in found]
-    domains = f"{len(found)} domain{'s' * (len(found) != 1)}"
+    signer = None if key is None else SigningKey.load(key)
+    if is_declaration(schema):
+        names, shown = _declared_tables(terminal, schema, by, reason, column, signer)
+    else:
+        before = Schema.read(schema)
+        after = before.declare(by, reason, column, key=signer)
+        names = [c.name for c in after if c != before[c.name]]
+        if names:
+            write_schema(terminal, schema, after)
+        shown = {"": Schema.read(schema)}
+    domains = f"{len(names)} domain{'s' * (len(names) != 1)}"
     signed = ", signed" if key is not None else ", UNSIGNED"
     said = "There was nothing to declare."
-    if found:
+    if names:
         said = f"{domains} declared by {' '.join(by.split())}{signed}."
     terminal.result(
-        [_origins(Schema.read(schema)), Text(said, "green" if found and key is not None else "yellow")],
+        [_origins(shown), Text(said, "green" if names and key is not None else "yellow")],
         {"schema": str(schema), "declared": names, "by": by, "reason": reason, "signed": key is not None},
     )
     if key is None:
@@ -91,6 +98,32 @@ def declare(
         )
     else:
         terminal.note("name and key stand in every guarantee that rests on these domains.")
+
+
+def _declared_tables(
+    terminal: Terminal, path: Path, by: str, reason: str, columns: list[str] | None, key: SigningKey | None
+) -> tuple[list[str], dict[str, Schema]]:
+    """The domains of all tables of a database.toml, or of those columns (table.column) that are named."""
+    from sfumato.io.declarations import read_declaration, with_schemas
+
+    document = read_declaration(path)
+    before = {n: e["columns"] for n, e in document["tables"].items() if e.get("columns") is not None}
+    unknown = [c for c in columns or () if c.partition(".")[0] not in before]
+    if unknown:
+        raise SchemaError(
+            f"no table is declared of {listed([repr(c) for c in unknown])}.", hint="--column table.column"
+        )
+    after = {}
+    for name, schema in before.items():
+        own = None if columns is None else [c.partition(".")[2] for c in columns if c.startswith(f"{name}.")]
+        after[name] = schema if own == [] else schema.declare(by, reason, own, key=key)
+    names = [f"{n}.{c.name}" for n, schema in after.items() for c in schema if c != before[n][c.name]]
+    if names:
+        write_declaration(terminal, path, with_schemas(document, after))
+    written: dict[str, Schema] = {
+        f"{n}.": e["columns"] for n, e in read_declaration(path)["tables"].items() if e.get("columns")
+    }
+    return names, written
 
 
 def standards(terminal: Terminal) -> None:
@@ -183,7 +216,7 @@ def _tell(terminal: Terminal, schema: Path, found: FoundDomains, *, borne_out: b
         )
     terminal.result(
         [
-            _origins(found.schema.select(found.columns)),
+            _origins({"": found.schema.select(found.columns)}),
             Text(f"Domains found: {len(found.columns)}. They are in {schema.name}.", "green"),
             Padding(Text(found.guarantee.text()), (1, 0, 1, 2)),
         ],
@@ -214,9 +247,11 @@ def _marks(text: str) -> list[float]:
         raise ParameterError("the grid is a list of numbers.", hint="--grid 0,50,100") from None
 
 
-def _origins(schema: Schema) -> Grid:
+def _origins(schemas: Mapping[str, Schema]) -> Grid:
+    """Who answers for what. schemas: by what the columns of each are named with."""
     grid = Grid.grid(padding=(0, 2, 0, 0))
-    for column in schema:
-        if column.declared:
-            grid.add_row(Text(printable(column.name)), Text(printable(column.origin)))
+    for prefix, schema in schemas.items():
+        for column in schema:
+            if column.declared:
+                grid.add_row(Text(printable(prefix + column.name)), Text(printable(column.origin)))
     return grid

@@ -163,7 +163,7 @@ def run(
     from sfumato.plan.run import run as go
 
     if is_database_plan(plan):
-        return run_plan(terminal, plan, out, overwrite)
+        return run_plan(terminal, plan, out, overwrite, spend_again=spend_again, other_people=other_people)
     read = Plan.read(plan)
     with _input(read, input, spark) as data:
         found = go(

@@ -86,14 +86,20 @@ def update(
 
 def write_schema(terminal: Terminal, path: Path, schema: object) -> None:
     """Write a schema, atomically. Remarks of a person are lost, so a file with any is kept beside."""
-    from sfumato.io.atomic import write_text
     from sfumato.schema import Schema
 
     assert isinstance(schema, Schema)
+    write_declaration(terminal, path, _HEADING + "\n" + schema.to_toml(), _HEADING)
+
+
+def write_declaration(terminal: Terminal, path: Path, text: str, heading: str = "") -> None:
+    """Write a file that a person may have remarked in; heading: remarks that are ours."""
+    from sfumato.io.atomic import write_text
+
     if path.exists():
         old = path.read_text(encoding="utf-8")
-        if any(line.lstrip().startswith("#") for line in old.removeprefix(_HEADING).splitlines()):
+        if any(line.lstrip().startswith("#") for line in old.removeprefix(heading).splitlines()):
             kept = path.with_name(f"{path.name}.bak")
             write_text(kept, old, overwrite=True)
             terminal.note(f"the remarks in {path.name} are not carried over; the old file is {kept.name}.")
-    write_text(path, _HEADING + "\n" + schema.to_toml(), overwrite=True)
+    write_text(path, text, overwrite=True)

@@ -66,7 +66,10 @@ def synthesize(
 
     if schema is None and is_database(data):
         step = step_of("synthesize", method or PEOPLE, settings or {})
-        return synthesize_database(terminal, step, data, out, seed=seed, overwrite=overwrite)
+        return synthesize_database(
+            terminal, step, data, out, book=paying(ledger, against), seed=seed, spend_again=spend_again,
+            other_people=other_people, overwrite=overwrite,
+        )  # fmt: skip
     from sfumato.plan.command import paid_for
     from sfumato.plan.production import produce
     from sfumato.plan.workplace import left_behind

@@ -83,6 +83,27 @@ def read_declaration(path: Path) -> dict[str, Any]:
     return document
 
 
+def is_declaration(path: Path) -> bool:
+    """Whether a file declares a database, not one table."""
+    try:
+        return "sfumato_database" in tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+
+
+def with_schemas(document: Mapping[str, Any], schemas: Mapping[str, Schema]) -> str:
+    """The text of a declaration that was read, with other schemas of its tables."""
+    import tomli_w
+
+    tables = {
+        name: {**entry, "columns": {c.name: column_to_dict(c) for c in schemas[name]}}
+        if name in schemas
+        else {k: v for k, v in entry.items() if v is not None}
+        for name, entry in document["tables"].items()
+    }
+    return tomli_w.dumps({**document, "tables": tables})
+
+
 def _faults(document: dict[str, Any]) -> list[str]:
     if document.get("sfumato_database") != VERSION:
         return [f"sfumato_database must be {VERSION}"]

@@ -51,7 +51,7 @@ def paid_for(
 
     method = step.build()
     with workplace(out) as place:
-        name = _name(place, [step.method, step.settings], table)
+        name = name_of(place, [[step.method, step.settings]], table)
         folder = place.steps / name
         if place.placed(name):
             place.remove()
@@ -88,7 +88,7 @@ def learnt(
 
     method = step.build()
     with workplace(out) as place:
-        mark = _name(place, [step.method, step.settings], table, name, card, key.public)
+        mark = name_of(place, [[step.method, step.settings], name, card, key.public], table)
         place.require_no_other(mark)
         model_file, rest = place.steps / f"{mark}.sfm", None
         resumed = model_file.exists() or take_back(model_file)
@@ -133,7 +133,7 @@ def searched(
             place.remove()
             return ready[0]
         search.require(table, columns)
-        name = _name(place, asdict(search), search.seen(table, columns), columns)
+        name = name_of(place, [asdict(search), columns], search.seen(table, columns))
         place.require_no_other(name)
         file = place.steps / f"{name}{_FOUND}"
         if not file.exists() and not take_back(file):
@@ -191,10 +191,10 @@ def _purse(
     return Ledger.in_memory(budget, paid_by=paid_by)
 
 
-def _name(place: Workplace, asked: object, table: Table, *more: object) -> str:
+def name_of(place: Workplace, asked: object, *tables: Table) -> str:
     """What a result is called in the workplace: the same for the same that is asked of the same data."""
-    text = json.dumps([asked, *more], sort_keys=True, default=str)
-    whole = f"{text} {fingerprint(table, place.key)}"
+    text = json.dumps(asked, sort_keys=True, default=str)
+    whole = " ".join([text, *(fingerprint(table, place.key) for table in tables)])
     return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
 
 

@@ -18,8 +18,12 @@ columns = ["sex", "age_band"]
 
 [synthesis]                        # instead of both: persons who never lived; settings of the method `linked`
 persons = 10_000
+epsilon = 1.0                      # a promise to persons: domains, bounds and the period must be public
 [synthesis.max_children]
 stays = 12
+
+[budget]
+ledger = "people.ledger"           # what pays for it; sfumato ledger new starts one
 
 [assess]
 hold_back = 0.1                    # persons that attacks are compared with; or control = "other-hospital"
@@ -52,13 +56,17 @@ from sfumato.assessment.database import assess_database
 from sfumato.assessment.judgement import Assessment
 from sfumato.database import Database
 from sfumato.errors import PlanError
-from sfumato.io.addresses import from_folder
+from sfumato.io.addresses import from_folder, noted
 from sfumato.io.databases import scan_database
 from sfumato.methods.shapes import as_day
+from sfumato.plan.people import as_trusted, people_kept, require_paid
 from sfumato.plan.production import PEOPLE, synthesized_people
 from sfumato.plan.spec import VERSION
 from sfumato.plan.step import Step, fields_of
+from sfumato.plan.workplace import workplace
+from sfumato.privacy import Ledger
 from sfumato.release import DatabaseRelease
+from sfumato.release.people import people_of
 from sfumato.report.determination import Said
 from sfumato.seeds import Key
 
@@ -71,7 +79,10 @@ _KEYS: dict[str, dict[str, type | tuple[type, ...]]] = {
         "drop": list, "keep_text": bool, "key": str,
     },
     "codes": {"k": int, "m": int, "columns": list, "codes": list, "hierarchies": dict},
-    "synthesis": {"persons": object, "max_children": object, "period": object},
+    "synthesis": dict.fromkeys(
+        ("persons", "epsilon", "delta", "max_children", "period", "declared_persons"), object
+    ),
+    "budget": {"ledger": str},
     "assess": {"control": str, "hold_back": (int, float), "known": int},
     "outputs": {"determination": str},
     "review": {"by": str, "on": object},
@@ -123,8 +134,22 @@ class DatabasePlan:
         """Why it may leave although a limit is missed, and who says so."""
         return str(self.document.get("thresholds", {}).get(_ACCEPTED, "")).strip()
 
-    def parted(self, database: Database) -> tuple[Database, Database | None]:
-        """Whom the release is made of, and whom attacks are compared with: held back, or in other tables."""
+    @property
+    def ledger(self) -> Ledger | None:
+        """What pays for the noise, if it is named."""
+        name = self.document.get("budget", {}).get("ledger")
+        return None if name is None else Ledger.open(from_folder(name, self.folder))
+
+    @property
+    def synthesis(self) -> Step:
+        """The step that draws persons."""
+        return Step(PEOPLE, self.document["synthesis"])
+
+    def parted(self, database: Database, key: Key | None = None) -> tuple[Database, Database | None]:
+        """Whom the release is made of, and whom attacks are compared with: held back, or in other tables.
+
+        key: what decides who is held back; a fresh one if none is given.
+        """
         asked = self.document.get("assess", {})
         if "control" in asked:
             entry = self.document["database"]
@@ -133,7 +158,7 @@ class DatabasePlan:
             return database, scan_database(others, declared, mend=entry.get("mend", False))
         if "hold_back" not in asked:
             return database, None
-        return held_back(database, asked["hold_back"], Key.fresh())
+        return held_back(database, asked["hold_back"], key or Key.fresh())
 
     def judged(self, database: Database, made: DatabaseRelease, control: Database | None) -> Assessment:
         """The release held against the limits."""
@@ -155,7 +180,7 @@ class DatabasePlan:
             criterion = KMAnonymity(asked.pop("k"), asked.pop("m", 2))
             made = anonymize_database(database, criterion, **asked)
         elif "synthesis" in self.document:
-            made = synthesized_people(Step(PEOPLE, self.document["synthesis"]), database)
+            made = synthesized_people(self.synthesis, as_trusted(database, None))
         else:
             asked = dict(self.document.get("pseudonyms", {}))
             if "key" in asked:
@@ -202,6 +227,10 @@ def _faults(document: Mapping[str, Any]) -> list[str]:
         faults.append("[codes] brings its own pseudonyms: leave out [pseudonyms]")
     if "synthesis" in document and {"codes", "pseudonyms"} & set(document):
         faults.append("[synthesis] stands alone: leave out [codes] and [pseudonyms]")
+    if "budget" in document and "synthesis" not in document:
+        faults.append("[budget] pays for [synthesis] with an epsilon, and there is none")
+    elif "budget" in document and "ledger" not in document["budget"]:
+        faults.append("[budget]: ledger is not given")
     if "codes" in document and "k" not in document["codes"]:
         faults.append("[codes]: k is not given")
     return faults + _synthesis_faults(document) + _asked_faults(document)
@@ -283,16 +312,43 @@ def held_back(database: Database, wanted: float, key: Key) -> tuple[Database, Da
     return database.only(~held), database.only(held)
 
 
-def run_database(plan: DatabasePlan, out: str | Path, *, overwrite: bool = False) -> DatabaseRun:
-    """Do what a plan says, and write the release with its reports: whole or not at all."""
-    from sfumato.plan.database_determination import determination_page
+def run_database(
+    plan: DatabasePlan, out: str | Path, *, overwrite: bool = False, spend_again: bool = False,
+    other_people: bool = False,
+) -> DatabaseRun:  # fmt: skip
+    """Do what a plan says, and write the release with its reports: whole or not at all.
 
+    spend_again: noise that a stopped run had begun to draw may be drawn, and paid for, again. other_people:
+    nobody in the data was paid for before, by another ledger.
+    """
     out = Path(out)
     DatabaseRelease.require_place(out, overwrite=overwrite)
     form = plan.document.get("outputs", {}).get("determination")
     said = Said.read(plan.folder / form) if form else None
-    database, control = plan.parted(plan.database())
-    made = plan.release(database)
+    ledger = plan.ledger
+    if ledger is None:
+        database, control = plan.parted(plan.database())
+        return _finished(plan, plan.release(database), database, control, out, said, overwrite)
+    whole = as_trusted(plan.database(), ledger)
+    require_paid(plan.synthesis, whole)
+    source = noted(from_folder(plan.document["database"]["data"], plan.folder))
+    ledger.pay_for(source, people_of(whole[whole.root]), other_people=other_people)
+    with workplace(out) as place:
+        database, control = plan.parted(whole, place.split_key)
+        folder = people_kept(place, plan.synthesis, database, ledger, again=spend_again)
+        made = replace(DatabaseRelease.load(folder), draft=plan.draft)
+        done = _finished(plan, made, database, control, out, said, overwrite)
+        place.remove()
+    return done
+
+
+def _finished(
+    plan: DatabasePlan, made: DatabaseRelease, database: Database, control: Database | None, out: Path,
+    said: Said | None, overwrite: bool,
+) -> DatabaseRun:  # fmt: skip
+    """The release judged, and written with its reports."""
+    from sfumato.plan.database_determination import determination_page
+
     found = plan.judged(database, made, control)
     missed = [] if found.met or plan.accepted else ["a limit is missed, or was not examined"]
     made = replace(made, draft="; ".join([*([made.draft] if made.draft else []), *missed]))

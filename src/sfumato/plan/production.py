@@ -103,15 +103,17 @@ def produce(
 
 
 def synthesized_people(
-    step: Step, database: Database, *, folder: Path | str = ".", seed: int | None = None
-) -> DatabaseRelease:
-    """Persons who never lived, with the rows of all linked tables."""
+    step: Step, database: Database, *, folder: Path | str = ".", key: Key | None = None,
+    seed: int | None = None, ledger: Payer | None = None,
+) -> DatabaseRelease:  # fmt: skip
+    """Persons who never lived, with the rows of all linked tables. ledger: debited before noise is drawn."""
     if step.declaration.does is not Does.PEOPLE:
         raise ParameterError(
             f"{step.method} makes rows of one table; these are linked ones.", hint=f"--method {PEOPLE}"
         )
     persons = step.request(folder).persons
-    release: DatabaseRelease = step.build(folder).fit(database).sample(persons, seed=seed)
+    model = step.build(folder).fit(database, ledger=ledger)
+    release: DatabaseRelease = model.sample(persons, key=key, seed=seed)
     return release
 
 

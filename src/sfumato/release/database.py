@@ -59,7 +59,8 @@ class DatabaseRelease:
 
     def __post_init__(self) -> None:
         allowed = {n for c in self.guarantee if isinstance(c, Pseudonymous | NoGuarantee) for n in c.columns}
-        bare = [name for name in self._of_role(Role.PERSON) if name not in allowed]
+        invented = any(c.differential and not c.scope for c in self.guarantee)  # then ids are numbers of rows
+        bare = [name for name in self._of_role(Role.PERSON) if name not in allowed and not invented]
         if bare:
             raise ParameterError(
                 f"{listed(bare)}: says whose rows they are, and no claim says that it holds pseudonyms.",

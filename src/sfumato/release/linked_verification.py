@@ -15,6 +15,7 @@ from sfumato.privacy import Claim, KMAnonymity, Pseudonymous
 from sfumato.release.checks import Outcome, VerificationCheck
 from sfumato.release.claims import check_claim, unseen
 from sfumato.release.code_sets import recount
+from sfumato.schema import Schema
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _SCHEMA, _LINKS = "data against database.toml", "keys and links counted again"
 _RECOUNTED = "recounted from the files"
 _MOST = 2**63 - 1
+_DAYS = ("date", "datetime", "instant")
 
 
 def check_data(database: Database, public: Path) -> Iterator[VerificationCheck]:
@@ -44,6 +46,24 @@ def check_data(database: Database, public: Path) -> Iterator[VerificationCheck]:
         f"{len(database.links)} links, {database.people.count:,} persons" if not faults else "; ".join(faults)
     )
     yield VerificationCheck("links", Outcome.FAILED if faults else Outcome.PASSED, _LINKS, links)
+
+
+def with_domains(database: Database) -> dict[str, Schema]:
+    """By what they are named with, the columns that somebody must answer for under a promise.
+
+    Not keys, which number rows, nor days of rows below the persons, which are counted from other days: as far
+    as no levels or bounds are written down for them.
+    """
+    out = {}
+    for name, table in database.tables.items():
+        keys = database.key_columns[name]
+        below = name != database.root and name not in database.apart
+        kept = [
+            c for c in table.schema
+            if c.declared or not (c.name in keys or (below and c.type in _DAYS))
+        ]  # fmt: skip
+        out[f"{name}." if name else ""] = Schema(tuple(kept))
+    return out
 
 
 def check_linked_claim(

@@ -25,7 +25,7 @@ from sfumato.release.claims import check_claim
 from sfumato.release.contents import ReadOnce, read_once
 from sfumato.release.core import card_of, parts, read_data, read_guarantee, wording
 from sfumato.release.database import is_linked, linked_card, read_database, words_of
-from sfumato.release.linked_verification import check_data, check_linked_claim
+from sfumato.release.linked_verification import check_data, check_linked_claim, with_domains
 from sfumato.release.record import RELEASE_KEY, read_document, read_key
 from sfumato.release.residue import residue
 from sfumato.release.signature import Signed, asks_for_signature, check_signatures, hashes
@@ -132,8 +132,7 @@ def _linked(
     check = None
     if database is not None:
         found, unread = _attempt("data", lambda: list(check_data(database, public)))
-        schemas = {f"{name}." if name else "": table.schema for name, table in database.tables.items()}
-        data += [*unread, *(found or ()), *_origins(schemas, guarantee, trust)]
+        data += [*unread, *(found or ()), *_origins(with_domains(database), guarantee, trust)]
         data += _spelling(public, database.tables) if found is not None else []
         check = partial(check_linked_claim, database=database, guests=guests, trust=trust)
     return data, [*doubts, *(_claims(guarantee, check, internal) if guarantee is not None else ())]

@@ -34,6 +34,7 @@ _EPOCH = date(1970, 1, 1)
 # Days from one record to the next, and from the first date of a row to its further ones.
 _GAPS = (*range(8), 10, 14, 21, 30, 31, 45, 60, 75, 90, 120, 150, 180, 240, 300, 365, 455, 547, 730, 1095,
          1826, 3652)  # fmt: skip
+_SPANS = (31, 91, 366)  # days from which gaps are another group: within a month, a quarter, a year
 _OFFSETS = (*range(11), 12, 14, 17, 21, 28, 35, 45, 60, 90, 180, 365, 730)
 _LEFT = (0, 1, 7, 14, 30, 60, 90, 135, 180, 270, 365, 545, 730, 1095, 1826, 3652)
 
@@ -120,6 +121,8 @@ class SplitAxis:
 
 
 OFFSETS, GAPS, LEFT = DayAxis(_OFFSETS), SplitAxis(DayAxis(_GAPS)), SplitAxis(DayAxis(_LEFT))
+# The group of each gap, no date by itself: readmission within 30 days is counted as one.
+GAP_GROUPS = np.append(np.searchsorted(_SPANS, _GAPS, side="right"), len(_SPANS) + 1).astype(np.int64)
 
 
 def declared_axis(column: Column) -> ValueAxis:

@@ -13,8 +13,8 @@ import numpy as np
 
 from sfumato.progress import report
 from sfumato.seeds import Key
-from sfumato.synthesis.people.axes import GAPS, LEFT, NO_DAY, Floats, Ints
-from sfumato.synthesis.people.field import RowField, exact_tables
+from sfumato.synthesis.people.axes import GAPS, LEFT, NO_DAY, Floats, Ints, ValueAxis
+from sfumato.synthesis.people.field import GivenRows, RowField, exact_tables
 from sfumato.synthesis.people.generation import DrawnRows, Generator
 from sfumato.synthesis.people.layout import (
     FieldLayout,
@@ -25,6 +25,7 @@ from sfumato.synthesis.people.layout import (
     person_windows,
     sizes_of_codes,
 )
+from sfumato.synthesis.people.noisy_sets import PilotSets
 from sfumato.synthesis.people.records import Axes, Records, counts_of
 from sfumato.synthesis.people.sets import CodeSets, SetModel
 from sfumato.synthesis.people.structure import TableTree
@@ -50,13 +51,14 @@ class Counting(Protocol):
         """The classes and the counts of each variable of a table."""
         ...
 
-    def tables(self, layout: FieldLayout, rows: Codes) -> TargetTables:
-        """What the field of a table should show."""
+    def tables(self, layout: FieldLayout, rows: Codes, above: Codes) -> TargetTables:
+        """What the field of a table should show.  above: (columns above, rows) of rows that were drawn."""
         ...
 
     def sets(
-        self, name: str, sets: CodeSets, axis: object, levels: Codes, sizes: tuple[int, ...]
-    ) -> SetModel:
+        self, name: str, sets: CodeSets, axis: ValueAxis, levels: Codes, sizes: tuple[int, ...],
+        pilot: PilotSets,
+    ) -> SetModel:  # fmt: skip
         """What sets should show."""
         ...
 
@@ -79,16 +81,18 @@ class ExactCounting:
         )
         return classes_for(fine, ordered, _FEWEST), fine
 
-    def tables(self, layout: FieldLayout, rows: Codes) -> TargetTables:
+    def tables(self, layout: FieldLayout, rows: Codes, above: Codes) -> TargetTables:
         """The tables of the rows themselves."""
+        del above
         return exact_tables(layout, rows)
 
     def sets(
-        self, name: str, sets: CodeSets, axis: object, levels: Codes, sizes: tuple[int, ...]
-    ) -> SetModel:
+        self, name: str, sets: CodeSets, axis: ValueAxis, levels: Codes, sizes: tuple[int, ...],
+        pilot: PilotSets,
+    ) -> SetModel:  # fmt: skip
         """The tables of the sets themselves."""
-        del name
-        return SetModel.exact(sets, axis, levels, sizes, _FEWEST)  # type: ignore[arg-type]
+        del name, pilot
+        return SetModel.exact(sets, axis, levels, sizes, _FEWEST)
 
 
 def classes_for(
@@ -130,7 +134,7 @@ class Estimation:
             name = branch.name
             if branch.code is not None:
                 generator = replace(
-                    generator, sets={**generator.sets, name: self._sets(generator, name, real)}
+                    generator, sets={**generator.sets, name: self._sets(generator, name, real, drawn)}
                 )
                 continue
             variables, real[name], given = self._variables(name, real, windows)
@@ -151,13 +155,11 @@ class Estimation:
         self, generator: Generator, layout: FieldLayout, rows: Codes, name: str, drawn: dict[str, DrawnRows],
         windows: Windows, pilot: int,
     ) -> RowField:  # fmt: skip
-        from sfumato.synthesis.people.field import GivenRows
-
-        wanted = self.counting.tables(layout, rows)
         if layout.follows:
             given, _ = generator.given(name, drawn, windows)
         else:
             given = GivenRows(_nothing(pilot), np.zeros(pilot, np.int64), None)
+        wanted = self.counting.tables(layout, rows, given.above)
         return RowField.learnt(layout, wanted, given, self.key.derive("learning", name))
 
     def _variables(
@@ -203,7 +205,9 @@ class Estimation:
         assert records.days is not None
         return days_before(records.days, records.place, base), np.maximum(own.end, base)
 
-    def _sets(self, generator: Generator, name: str, real: dict[str, DrawnRows]) -> SetModel:
+    def _sets(
+        self, generator: Generator, name: str, real: dict[str, DrawnRows], drawn: dict[str, DrawnRows]
+    ) -> SetModel:
         branch, records = self.structure[name], self.records[name]
         upper = real[str(branch.parent)]
         code = str(branch.code)
@@ -213,7 +217,10 @@ class Estimation:
             s for t in self.structure.above(name)
             for s in generator.variables[t].sizes[: generator.variables[t].steady]
         )  # fmt: skip
-        return self.counting.sets(name, sets, self.axes[name][code], levels, sizes)
+        parents = drawn[str(branch.parent)]
+        many = parents.codes[generator.variables[str(branch.parent)].children.index(name)].astype(np.int64)
+        pilot = PilotSets(many, generator.above(name, drawn, np.arange(parents.rows)))
+        return self.counting.sets(name, sets, self.axes[name][code], levels, sizes, pilot)
 
 
 def _nothing(rows: int) -> Codes:

@@ -168,7 +168,7 @@ class Generator:
                 out[column.name] = self._later(column, codes, rows, windows, stream)
             else:
                 out[column.name] = self.axes[name][column.name].decode(codes, stream)
-        return out if branch.link is not None else self._in_order(out, branch, own)
+        return out if branch.link is not None else self._in_order(out, rows, branch, own)
 
     def _later(
         self, column: Column, codes: Ints, rows: DrawnRows, windows: Windows | None, key: Key
@@ -184,17 +184,30 @@ class Generator:
         offset = OFFSETS.draw(codes, uniform(key.words(0, 0, rows.rows)), np.maximum(last - start, 0))
         return as_dates(column, np.where(none, NO_DAY, start + np.where(none, 0, offset)), key.derive("time"))
 
-    def _in_order(self, values: dict[str, pa.Array], branch: Branch, key: Key) -> dict[str, pa.Array]:
-        """Nobody dies before birth: the death of who would is put on the day of birth."""
+    def _in_order(
+        self, values: dict[str, pa.Array], rows: DrawnRows, branch: Branch, key: Key
+    ) -> dict[str, pa.Array]:
+        """Nobody dies before birth, and who has records lives during the study: else the day is moved.
+
+        A day is drawn within its bin, which may lie across an end of the study, or, with noise, beyond it.
+        """
         birth, death = self.structure.birth, self.structure.death
-        if birth is None or death is None:
-            return values
-        (born, known), (died, there) = days_of(values[birth]), days_of(values[death])
-        wrong = known & there & (died < born)
-        if wrong.any():
-            column = next(c for c in branch.columns if c.name == death)
-            days = np.where(there, np.where(wrong, born, died), NO_DAY)
-            values = {**values, death: as_dates(column, days, key.derive("order"))}
+        timed = any(b.when is not None for b in self.structure.branches)
+        has = timed & (rows.codes[: len(self.variables[branch.name].children)].sum(axis=0) > 0)
+        dates = {n: days_of(values[n]) for n in (birth, death) if n is not None}
+        base = np.where(has, self.period[0], NO_DAY)
+        moved = {}
+        if birth is not None:
+            born, known = dates[birth]
+            moved[birth] = np.where(has & (born > self.period[1]), self.period[1], born)
+            base = np.where(known, np.maximum(base, moved[birth]), base)
+        if death is not None:
+            moved[death] = np.maximum(dates[death][0], base)
+        for name, days in moved.items():
+            there = dates[name][1]
+            if (there & (days != dates[name][0])).any():
+                column = next(c for c in branch.columns if c.name == name)
+                values = {**values, name: as_dates(column, np.where(there, days, NO_DAY), key.derive(name))}
         return values
 
     def _table(

@@ -100,14 +100,14 @@ class SetModel:
     """All that is known of the sets of a table.
 
     rows: how many sets the tables are of; sizes: of the variables above. wanted: the tables; sigma: the noise
-    of a cell of each. classes: of each code; fine: (K,) how often each occurs. again: (G,) how likely a class
-    comes back with the same code.
+    of a cell of each, or of every cell; a cell of infinite noise counts for nothing. classes: of each code;
+    fine: (K,) how often each occurs. again: (G,) how likely a class comes back with the same code.
     """
 
     rows: float
     sizes: tuple[int, ...]
     wanted: SetTables
-    sigma: tuple[float, float, float, float]
+    sigma: tuple[float | Floats, ...]
     classes: Ints
     fine: Floats
     again: Floats

@@ -3,6 +3,8 @@
 model = sf.LinkedSynthesizer().fit(database)
 model.sample().save("release")          # as many persons as the data have
 model.sample(1_000_000)                 # drawn when it is read
+
+With an epsilon, what is counted is counted with noise: `noisy_rows` says what is promised, and why it holds.
 """
 
 from __future__ import annotations
@@ -19,16 +21,26 @@ from sfumato.database import Database
 from sfumato.errors import DataError, ParameterError, SfumatoWarning, listed, offered
 from sfumato.methods.declaration import NOTHING, Declaration, Does, Spending, declares
 from sfumato.methods.parameters import Parameter
+from sfumato.methods.settings import require_numbers
 from sfumato.methods.shapes import ListOf, Number, TableOf, Text
-from sfumato.privacy import Guarantee, NoGuarantee
+from sfumato.privacy import Budget, Guarantee, Ledger, Neighbours, NoGuarantee, Unit
+from sfumato.privacy.debits import require_same
+from sfumato.privacy.differential import zcdp_budget
+from sfumato.privacy.ledger import Payer
+from sfumato.schema.domains import with_search
 from sfumato.seeds import Key
 from sfumato.synthesis.people.axes import NO_DAY
+from sfumato.synthesis.people.bounds import PersonBounds
 from sfumato.synthesis.people.estimation import Estimation, ExactCounting
 from sfumato.synthesis.people.model import LinkedModel
+from sfumato.synthesis.people.noisy_rows import NoisyCounting
+from sfumato.synthesis.people.promise import assumptions, require_public, search_costs
 from sfumato.synthesis.people.records import Records, read
 from sfumato.synthesis.people.structure import TableTree, unnamed
 
 _MOST = 1_000  # children of one row that are drawn one after the other
+_SMALLEST, _LARGEST = 0.001, 100.0
+_PURPOSE = "linked synthesis"
 _FEW = 20  # persons: two classes of ten
 _EPOCH = date(1970, 1, 1)
 _DETAIL = (
@@ -45,7 +57,7 @@ _ONE_DATABASE = "linked tables are synthesized by [synthesis] in a plan with [da
         "Persons with the rows of all linked tables, by counts: children given parent and predecessor.",
         page="linked-synthesis.md",
         own_rows=True,
-        claims=("NoGuarantee",),
+        claims=("NoGuarantee", "PureDP", "ApproxDP"),
         closed={"plan": _ONE_DATABASE, "map": "the map tries methods on one table"},
     )
 )
@@ -54,7 +66,9 @@ class LinkedSynthesizer:
     """Synthetic persons with all their records: how many, in which order, when, and with which codes.
 
     Each table is learnt by counts of its rows with the rows above and before them. Keys never dangle, nobody
-    has records before birth or after death, and no further date of a row lies before its first.
+    has records before birth or after death, and no further date of a row lies before its first. With an
+    epsilon the promise is to persons, with all their rows in all tables: every domain, the most rows of a
+    parent and the period must then be public.
 
     >>> release = sf.LinkedSynthesizer().fit(sf.samples.hospital(60)).sample(30)
     >>> release.data["patients"].rows()
@@ -63,12 +77,29 @@ class LinkedSynthesizer:
     'no guarantee (counts without noise)'
     """
 
+    epsilon: Annotated[
+        float | None,
+        Parameter(
+            Number(
+                "What the whole fit costs; any number of persons follows from it. Without one nothing is "
+                "promised.",
+                _SMALLEST,
+                _LARGEST,
+            ),
+            unit="epsilon",
+            beginner=True,
+        ),
+    ] = None
+    delta: Annotated[
+        float, Parameter(Number("Of the promise. 0 is pure epsilon: stronger, and much noisier.", 0, 0.001))
+    ] = 1e-9
     max_children: Annotated[
         Mapping[str, int],
         Parameter(
             TableOf(
                 Number("", 1, _MOST, whole=True),
-                "By table, the most rows of one parent that count, the first in time; by default 1,000.",
+                "By table, the most rows of one parent that count, the first in time; by default 1,000. "
+                "With an epsilon a public number for each table.",
             ),
             beginner=True,
         ),
@@ -76,12 +107,37 @@ class LinkedSynthesizer:
     period: Annotated[
         tuple[str, str] | None,
         Parameter(
-            ListOf(Text(), "First and last day of the study; by default the first and last in the data.", 2)
+            ListOf(
+                Text(),
+                "First and last day of the study; by default the first and last in the data. With an epsilon "
+                "they must be given.",
+                2,
+            )
+        ),
+    ] = None
+    declared_persons: Annotated[
+        int | None,
+        Parameter(
+            Number(
+                "The number of persons of the data, if it is public already; otherwise noised.",
+                1,
+                10**10,
+                whole=True,
+            )
         ),
     ] = None
 
     def __post_init__(self) -> None:
+        require_numbers(self)
         faults = []
+        if self.epsilon is not None and not _SMALLEST <= self.epsilon <= _LARGEST:
+            faults.append(f"epsilon is a number from {_SMALLEST} to {_LARGEST:g}")
+        if not (self.delta == 0 or 1e-30 <= self.delta <= 0.001):
+            faults.append("delta is 0, or from 1e-30 to 0.001: well below one over the number of persons")
+        if self.declared_persons is not None and not 1 <= self.declared_persons <= 10**10:
+            faults.append("declared_persons is a whole number, at least 1")
+        if self.declared_persons is not None and self.epsilon is None:
+            faults.append("declared_persons is for an epsilon: without one persons are counted")
         bounds = self.max_children
         if not isinstance(bounds, Mapping) or not all(_is_bound(b) for b in bounds.values()):
             faults.append(f"max_children is a whole number from 1 to {_MOST:,} for each table it names")
@@ -97,14 +153,43 @@ class LinkedSynthesizer:
             raise ParameterError(f"{'; '.join(faults)}.", hint="see docs/linked-synthesis.md")
 
     def spends(self, rows: int | None) -> Spending:
-        """Nothing: no differential privacy is claimed."""
-        return NOTHING
+        """What the fit costs, however many persons are drawn."""
+        if self.epsilon is None:
+            return NOTHING
+        if self.delta == 0:
+            return Spending(epsilon=float(self.epsilon), claimed=True)
+        return Spending(rho=zcdp_budget(self.epsilon, self.delta), claimed=True)
 
-    def fit(self, database: Database) -> LinkedModel:
-        """Count all tables once, and learn what has the counts."""
+    def budget(self, database: Database) -> Budget:
+        """What a ledger must have left for this fit, and for whom."""
+        structure = TableTree.of(database)
+        return self._budget(PersonBounds(structure, self._bounds(structure)))
+
+    def _budget(self, bounds: PersonBounds) -> Budget:
+        return Budget(
+            **self.spends(None).amounts(), unit=Unit.person(bounds.all_rows), neighbours=Neighbours.ADD_REMOVE
+        )
+
+    def require(self, database: Database) -> TableTree:
+        """That tables can be learnt, and that what an epsilon needs is public."""
         if not isinstance(database, Database):
             raise ParameterError("linked tables are a database.", hint="sf.scan_database(folder)")
         structure = TableTree.of(database)
+        self._bounds(structure)
+        if self.epsilon is not None:
+            require_public(structure, self.max_children, self.period)
+        return structure
+
+    def fit(self, database: Database, *, ledger: Payer | None = None) -> LinkedModel:
+        """Count all tables once, and learn what has the counts.
+
+        ledger: debited with the whole epsilon before the first draw, and refused if it does not cover it.
+        """
+        structure = self.require(database)
+        if self.epsilon is not None:
+            return self._private(structure, ledger)
+        if ledger is not None:
+            raise ParameterError("without an epsilon there is nothing to debit.", hint="give epsilon=")
         asked = self._bounds(structure)
         records, axes = read(structure, asked)
         if not records[structure.root.name].rows:
@@ -114,11 +199,38 @@ class LinkedSynthesizer:
         assert period is not None
         work = Estimation(structure, records, axes, bounds, period, ExactCounting(), Key.from_seed(0))
         generator, size = work.generator()
-        plan = {"method": "linked", "max_children": dict(self.max_children), "period": self.period}
         notes = tuple(self._notes(structure, records))
         for note in notes:
             warnings.warn(note, SfumatoWarning, stacklevel=2)
-        return LinkedModel(generator, _nothing_promised(database), round(size), plan, notes)
+        return LinkedModel(generator, _nothing_promised(database), round(size), self._plan(), notes)
+
+    def _private(self, structure: TableTree, ledger: Payer | None) -> LinkedModel:
+        """Read, pay, and then count: nothing that is left out or found missing is said of the data."""
+        bounds = PersonBounds(structure, self._bounds(structure))
+        wanted = self._budget(bounds)
+        payer: Payer = Ledger.in_memory(wanted) if ledger is None else ledger
+        require_same(payer, wanted)
+        cost = search_costs(structure, bounds)
+        period = _days(self.period) if self.period is not None else (0, 0)
+        assert period is not None
+        records, axes = read(structure, dict(bounds.children))
+        grant = payer.grant(**{wanted.kind: wanted.amount}, purpose=_PURPOSE)
+        said = assumptions(structure, bounds, self.period, self.declared_persons)
+        own = grant.claim(*said, delta=self.delta or None)
+        guarantee = Guarantee.of(with_search(own, cost), grant.account)
+        counting = NoisyCounting(grant, structure, axes, bounds, self.declared_persons)
+        work = Estimation(structure, records, axes, dict(bounds.children), period, counting, Key.from_seed(0))
+        generator, size = work.generator()
+        notes = (unnamed(structure.left_out),) if structure.left_out else ()
+        for note in notes:
+            warnings.warn(note, SfumatoWarning, stacklevel=3)
+        return LinkedModel(generator, guarantee, max(round(size), 1), self._plan(), notes)
+
+    def _plan(self) -> dict[str, object]:
+        amounts = {} if self.epsilon is None else {
+            "epsilon": self.epsilon, "delta": self.delta, "declared_persons": self.declared_persons,
+        }  # fmt: skip
+        return {"method": "linked", "max_children": dict(self.max_children), "period": self.period, **amounts}
 
     def _bounds(self, structure: TableTree) -> dict[str, int]:
         below = [b.name for b in structure.branches[1:]]

@@ -179,7 +179,9 @@ def learn(
     """theta_ij += eta / degree * log((T + lambda) / (mu + lambda)) after each sweep, the last averaged.
 
     given: (columns, particles) rows whose columns beyond `wanted.free` stay as they are; refresh: is called
-    with the rows after every sweep, where some of what is given follows from what was drawn.
+    with the rows after every sweep, where some of what is given follows from what was drawn. Where something
+    is given, and tables have noise, theta_j of drawn columns is learnt likewise: such tables are followed
+    only so far, and single columns would drift.
     """
     key = Key.from_seed(0).derive("private synthesis", "learning")  # public: the tables carry the privacy
     particles = given
@@ -195,7 +197,9 @@ def learn(
     own = own - own.max()
     if wanted.free is not None:  # what nobody has is not drawn: a date that is never missing, say
         own[wanted.own_flat <= 0] = -np.inf
+    drawn = sum(wanted.sizes[: wanted.free or 0]) if wanted.sigma.any() else 0
     edges, averaged, kept = tree_start(wanted), np.zeros(len(wanted.flat)), 0
+    own_averaged = np.zeros(len(own))
     for number in range(_WARM_UP):
         Potentials(wanted, own, edges, particles).sweep(particles, key.derive("warming up"), number)
         if refresh is not None:
@@ -211,9 +215,21 @@ def learn(
         step = _FIRST_STEP + (_LAST_STEP - _FIRST_STEP) * number / max(sweeps - 1, 1)
         rise = np.log((wanted.flat + damping) / (shown + damping))
         edges = np.clip(edges + step / np.maximum(pace, 1) * rise, -_LIMIT, _LIMIT)
+        if drawn:
+            own[:drawn] += step * own_rise(wanted, particles, scale)[:drawn]
         if number >= (1 - _AVERAGED) * sweeps:
-            averaged, kept = averaged + edges, kept + 1
-    return Potentials(wanted, own, averaged / max(kept, 1), particles, tuple(trace))
+            averaged, own_averaged, kept = averaged + edges, own_averaged + own, kept + 1
+    return Potentials(wanted, own_averaged / kept if drawn and kept else own, averaged / max(kept, 1),
+                      particles, tuple(trace))  # fmt: skip
+
+
+def own_rise(wanted: TargetTables, particles: Codes, scale: float) -> Floats:
+    """log((T + 1) / (mu + 1)) of single columns, laid out as `own_flat`."""
+    from sfumato.synthesis.private import _kernels
+
+    levels = np.empty(len(wanted.own_flat), np.int64)
+    _kernels.count_levels(particles, wanted.graph.own, levels)
+    return np.asarray(np.log((wanted.own_flat + 1.0) / (levels * scale + 1.0)))
 
 
 def tree_start(wanted: TargetTables) -> Floats:

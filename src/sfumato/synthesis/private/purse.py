@@ -149,6 +149,19 @@ class Purse:
         noisy = gaussian(scores, sqrt_up(squared), self._grant(amount, purpose))
         return Measurement((), noisy.values, self.unit, noisy.sigma / self.unit, noisy.law, amount)
 
+    def sums(
+        self, values: Ints, taxi: int, squared: int, columns: tuple[int, ...], amount: float, purpose: str
+    ) -> Measurement:
+        """Whole numbers that a person moves by at most `taxi` in L1, and the root of `squared` in L2.
+
+        Rounding, and the price, are those of `scores`; who calls says why the two bounds hold.
+        """
+        if self.pure:
+            return self._numbers(values, columns, taxi * self.unit, amount, purpose)
+        bound = sqrt_up(Fraction(squared * self.unit**2))
+        noisy = gaussian(values, bound, self._grant(amount, purpose))
+        return Measurement(columns, noisy.values, self.unit, noisy.sigma / self.unit, noisy.law, amount)
+
     def choice(self, scores: Ints, amount: float, purpose: str) -> int:
         """The place of a score that is probably among the highest; a row changes each by at most 1, or U."""
         return noisy_max(scores, self._most, self._grant(amount, purpose))
