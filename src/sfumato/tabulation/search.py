@@ -32,7 +32,7 @@ Index = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 _NEAR = 1e-6
-_FREE = 0.02  # a withheld cell costs a little, so that movements stay short and are found soon
+_FREE = (1e-3, 0.03)  # what a withheld cell costs: little, so that movements stay short and are found soon
 _BARRED = 1e3
 _REMEMBERED = 16  # witnesses for each requirement
 _FAVOUR = 0.25  # how much cheaper popular cells are: (1 + users) to minus this
@@ -183,7 +183,8 @@ class PatternSearch:
         asked = self.requirements[number]
         prices = self._prices(barred)
         noise = 1 + 0.2 * self.random.random(len(prices))
-        weights = np.maximum(prices * noise, _FREE * self.problem.cost.min(initial=1.0))
+        free = float(np.exp(self.random.uniform(*np.log(_FREE))))
+        weights = np.maximum(prices * noise, free * self.problem.cost.min(initial=1.0))
         ways, amount = self.ways, abs(asked.amount)
         capacity = np.maximum(np.minimum(amount, ways.down), 1e-9)
         costs = weights / amount, weights / capacity
