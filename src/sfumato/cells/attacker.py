@@ -348,6 +348,11 @@ def _moved_without(ways: Movements, cell: int, fixed: int, smallest: float, ones
         if smallest > (ways.up if sign > 0 else ways.down)[cell] + _NEAR:
             continue
         moved = ways.cheapest(cell, sign * smallest, ones, ones, fixed=fixed)
+        for k in range(_DRAWS):  # another corner may be whole
+            if moved is None or not ways.whole or ways.movement(moved).whole:
+                break
+            weights = 1 + np.modf(np.arange(1, ways.cells + 1) * (k + 1) * _GOLDEN)[0]
+            moved = ways.cheapest(cell, sign * smallest, weights, weights, fixed=fixed)
         if moved is not None and ways.whole and not ways.movement(moved).whole:
             far, found, exact = ways.farthest_whole(cell, sign, 1.0, fixed=fixed)
             moved = found if exact and far >= 1 else None if exact else moved

@@ -5,8 +5,9 @@ are all withheld. The pattern is the union of the witnesses, so that what no wit
 
 - *start*: requirement by requirement, the cheapest movement; what is withheld already costs nothing.
 - *passes*: all of that again, with cells cheaper that many movements used before: they meet there.
-- *moves*: take some cells out of the pattern, drop the witnesses that used them, find others, keep the
-  result if it is not dearer. Witnesses that were found once are remembered and tried first.
+- *moves*: take some cells out of the pattern, drop the witnesses that used them, or all of a neighbourhood,
+  find others, keep the result if it is not dearer. Witnesses that were found once are remembered and tried
+  first.
 
 The costs of a movement are those of withholding its cells, whole or not at all. A linear program sees them
 per unit of movement; it is run again with the costs divided by what moved, which favours few cells.
@@ -31,11 +32,12 @@ Index = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 _NEAR = 1e-6
-_FREE = 1e-4  # a withheld cell costs a little, so that movements stay short
+_FREE = (1e-3, 0.03)  # what a withheld cell costs: little, so that movements stay short and are found soon
 _BARRED = 1e3
 _REMEMBERED = 16  # witnesses for each requirement
 _FAVOUR = 0.25  # how much cheaper popular cells are: (1 + users) to minus this
-_IDLE_PASSES = 4  # in a row without a gain
+_REGIONS = 0.5  # of the moves: a whole neighbourhood is routed anew
+_REGION = (5, 40)  # requirements in it
 _IDLE_MOVES = 30  # for each cell that hides others, in a row without a gain
 
 
@@ -69,6 +71,8 @@ class PatternSearch:
         self.ways = Movements(problem.relations, self.up, self.down, problem.whole, problem.values)
         self._popular = np.zeros(n)
         self._bias = np.ones(n)
+        self._shared = np.ones(n)
+        self._passing = True  # until a pass gains nothing
         self.impossible: list[Requirement] = []
         for cell in np.flatnonzero(problem.sensitive):
             up, down = problem.high[cell] - problem.values[cell], problem.values[cell] - problem.low[cell]
@@ -83,6 +87,13 @@ class PatternSearch:
     def withheld(self) -> Flags:
         """The pattern."""
         return self.fixed_in | self._used
+
+    @property
+    def for_contributors(self) -> float:
+        """What cells cost that are withheld only to hide others from people who are alone in a cell."""
+        alone = {i for i, r in enumerate(self.requirements) if r.fixed is not None}
+        cells = [c for c in np.flatnonzero(self._used) if not self.fixed_in[c] and self.users[c] <= alone]
+        return float(self.problem.cost[cells].sum())
 
     @property
     def programs(self) -> int:
@@ -129,8 +140,12 @@ class PatternSearch:
     # -- witnesses -------------------------------------------------------------------------------
 
     def _remember(self, moved: Real) -> None:
-        """Note a change with every requirement that it fulfils."""
+        """Note a change with every requirement that it fulfils.
+
+        One in fractions is no witness of whole people: it is noted only where nothing else is known.
+        """
         movement = self.ways.movement(moved)
+        fine = movement.whole or not self.ways.whole
         cells = movement.cells
         inside = None
         for cell, up, down in zip(cells.tolist(), *movement.reach(), strict=True):
@@ -143,6 +158,8 @@ class PatternSearch:
                     if asked.fixed in inside:
                         continue
                 known = self._remembered[number]
+                if known and not fine:
+                    continue
                 known[cells.tobytes()] = movement
                 if len(known) > _REMEMBERED:
                     del known[next(iter(known))]
@@ -161,26 +178,28 @@ class PatternSearch:
                 best = price, movement
         return best
 
-    def _find(self, number: int, barred: Sequence[int], again: int) -> bool:
-        """Look for cheap movements for a requirement, and remember them; whether there is any."""
+    def _find(self, number: int, barred: Sequence[int], again: int) -> None:
+        """Look for cheap movements for a requirement, and remember them."""
         asked = self.requirements[number]
         prices = self._prices(barred)
         noise = 1 + 0.2 * self.random.random(len(prices))
-        weights = np.maximum(prices * noise, _FREE * self.problem.cost.min(initial=1.0))
+        free = float(np.exp(self.random.uniform(*np.log(_FREE))))
+        weights = np.maximum(prices * noise, free * self.problem.cost.min(initial=1.0))
         ways, amount = self.ways, abs(asked.amount)
         capacity = np.maximum(np.minimum(amount, ways.down), 1e-9)
-        moved = ways.cheapest(
-            asked.cell, asked.amount, weights / amount, weights / capacity, fixed=asked.fixed
-        )
+        costs = weights / amount, weights / capacity
+        moved = ways.cheapest(asked.cell, asked.amount, *costs, fixed=asked.fixed, nearby=True)
+        if moved is None and not self._remembered[number]:
+            moved = ways.cheapest(asked.cell, asked.amount, *costs, fixed=asked.fixed)
         if moved is None:
-            return False
+            return
         self._remember(moved)
         price = prices[moved != 0].sum()
         for _ in range(again):
             if price == 0:
                 break
             closer = weights / (np.abs(moved) + 0.1 * amount)
-            moved = ways.cheapest(asked.cell, asked.amount, closer, closer, fixed=asked.fixed)
+            moved = ways.cheapest(asked.cell, asked.amount, closer, closer, fixed=asked.fixed, nearby=True)
             if moved is None:
                 break
             self._remember(moved)
@@ -188,7 +207,6 @@ class PatternSearch:
             if now >= price:
                 break
             price = now
-        return True
 
     def _route(self, numbers: Iterable[int], barred: Sequence[int], again: int, limit: float) -> bool:
         """Give each requirement a witness; False as soon as the pattern costs more than the limit."""
@@ -237,27 +255,25 @@ class PatternSearch:
             self.take(saved)
 
     def improve(self, going_on: Callable[[], bool]) -> None:
-        """Make the pattern cheaper for as long as it may: whole passes first, then cell by cell."""
-        best, cost = list(self.witness), self.extra
-        idle = 0
-        while going_on() and idle < _IDLE_PASSES:
-            done = self._pass(going_on)
-            idle += 1
-            if done and self.extra < cost - _NEAR:
-                best, cost, idle = list(self.witness), self.extra, 0
-            progress.report("withholding fewer cells", int(cost))
-        self.take(best)
+        """Make the pattern cheaper for as long as it may: whole passes first, then place by place."""
+        while self._passing and going_on():
+            best, cost = list(self.witness), self.extra
+            self._passing = self._pass(going_on) and self.extra < cost - _NEAR
+            if not self._passing:
+                self.take(best)
+            progress.report("withholding fewer cells", int(self.extra))
         idle = 0
         while going_on() and idle < _IDLE_MOVES * (1 + int(self._used.sum())):
             before = self.extra
             self._move()
             idle = 0 if self.extra < before - _NEAR else idle + 1
+            progress.report("withholding fewer cells", int(self.extra))
 
     def _pass(self, going_on: Callable[[], bool]) -> bool:
         """Route every requirement anew. What many movements used before is cheaper: they meet there again."""
         self._popular *= 0.5
         self._popular += [len(users) for users in self.users]
-        self._bias = (1 + self._popular) ** -_FAVOUR
+        self._bias = self._shared = (1 + self._popular) ** -_FAVOUR
         numbers = np.array([i for i, w in enumerate(self.witness) if w is not None])
         for number in numbers:
             self._drop(number)
@@ -276,30 +292,55 @@ class PatternSearch:
                 self._set(number, movement)
 
     def _move(self) -> None:
-        """Take a few cells out of the pattern; whose witness used them look for others, no dearer."""
+        """Take a few cells, or a neighbourhood, out of the pattern; route what used it anew, no dearer.
+
+        In a neighbourhood cells are cheaper or dearer by chance, the same for all: the movements meet.
+        """
         cells = np.flatnonzero(self._used)
         if not len(cells):
             return
-        drawn = self.random.choice(cells, 3)  # what few witnesses use is the easiest to do without
-        chosen = [int(min(drawn, key=lambda c: len(self.users[c])))]
-        for _ in range(0 if self.random.random() < 0.6 else int(self.random.integers(1, 4))):
-            users = sorted(self.users[chosen[int(self.random.integers(len(chosen)))]])
-            witness = self.witness[users[int(self.random.integers(len(users)))]]
-            assert witness is not None
-            beside = [c for c in witness.cells.tolist() if not self.fixed_in[c] and c not in chosen]
-            if beside:
-                chosen.append(beside[int(self.random.integers(len(beside)))])
-        numbers = sorted(set().union(*(self.users[c] for c in chosen)))
+        region = self.random.random() < _REGIONS
+        numbers, chosen = self._region(cells) if region else self._cells_out(cells)
+        if region:
+            self._bias = self._shared * self.random.uniform(0.6, 1.0, len(self._bias))
         before, saved = self.extra, [(i, self.witness[i]) for i in numbers]
         for i in numbers:
             self._drop(i)
-        barred = chosen if self.random.random() < 0.7 else []
+        barred = chosen if self.random.random() < (0.3 if region else 0.7) else []
         if self._route(numbers, barred, int(self.random.integers(0, 3)), before):
             return
         for i, movement in saved:
             self._drop(i)
             if movement is not None:
                 self._set(i, movement)
+
+    def _cells_out(self, cells: Index) -> tuple[list[int], list[int]]:
+        """A few cells near each other, and the requirements that use them."""
+        drawn = self.random.choice(cells, 3)  # what few witnesses use is the easiest to do without
+        chosen = [int(min(drawn, key=lambda c: len(self.users[c])))]
+        for _ in range(0 if self.random.random() < 0.6 else int(self.random.integers(1, 4))):
+            beside = self._beside(self.users[chosen[int(self.random.integers(len(chosen)))]])
+            if beside is not None and beside not in chosen:
+                chosen.append(beside)
+        return sorted(set().union(*(self.users[c] for c in chosen))), chosen
+
+    def _region(self, cells: Index) -> tuple[list[int], list[int]]:
+        """A cell, and the requirements around it: those that use it, or a cell that one of them uses."""
+        first = int(self.random.choice(cells))
+        numbers = set(self.users[first])
+        wanted = int(self.random.integers(*_REGION))
+        for _ in range(30):
+            if len(numbers) >= wanted:
+                break
+            beside = self._beside(numbers)
+            numbers |= set() if beside is None else self.users[beside]
+        return sorted(numbers), [first]
+
+    def _beside(self, numbers: set[int]) -> int | None:
+        """A cell that is withheld for one of these requirements."""
+        witness = self.witness[sorted(numbers)[int(self.random.integers(len(numbers)))]]
+        cells = [] if witness is None else [c for c in witness.cells.tolist() if not self.fixed_in[c]]
+        return cells[int(self.random.integers(len(cells)))] if cells else None
 
 
 def until(seconds: float, programs: int | None, search: PatternSearch) -> Callable[[], bool]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import numpy as np
@@ -33,7 +33,7 @@ Index = NDArray[np.int64]
 EFFORTS = ("fast", "normal", "exact")
 COSTS = ("cells", "counts", "log counts")
 _ROUNDS = 12  # of looking for contributors' victims
-_FOR_CONTRIBUTORS = 0.25  # of the time
+_PHASES = (0.2, 0.25, 0.25, 0.2, 0.1)  # of the time; after each the attacker looks: contributors may ask more
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,8 @@ class Pattern:
     """Which cells are withheld, and what was proved of it.
 
     cost: of all withheld cells.  bound: no pattern costs less; `exact` effort raises it to the cost where it
-    can. for_contributors: what hiding from people who are alone in a cell added to the cost.
+    can. for_contributors: what cells cost that are withheld only to hide others from people who are alone in
+    a cell.
     """
 
     withheld: Flags
@@ -138,62 +139,64 @@ class CellSuppression:
         return size if self.cost == "counts" else 1.0 + np.log(size)
 
     def protect(self, problem: HidingProblem) -> Pattern:
-        """A pattern under which the attacker finds nothing."""
+        """A pattern under which the attacker finds nothing: the cheapest of those that he has looked at."""
         merged = merge(problem)
         _refuse_kept(problem, merged)
         search = PatternSearch(merged.problem, seed=self.search_seed)
         search.start()
-        if search.impossible:
-            raise _impossible(problem, merged, search, self.search_seed)
-        share = 1 - _FOR_CONTRIBUTORS if self.contributors and problem.alone.any() else 1.0
-        if self.effort != "fast":
-            limit = None if self.work_limit is None else int(self.work_limit * share)
-            search.improve(until(self.time_limit * share, limit, search))
-        primary = float(merged.problem.cost[merged.problem.sensitive].sum())
-        before = search.extra
-        findings = self._hide_from_contributors(problem, merged, search)
-        bound = primary
+        seen: list[tuple[Index, Real]] = []
+        best: Pattern | None = None
+        for share in (0.0,) if self.effort == "fast" else _PHASES:
+            if not search.impossible:
+                done = 0 if self.work_limit is None else search.programs
+                limit = None if self.work_limit is None else done + int(self.work_limit * share)
+                search.improve(until(self.time_limit * share, limit, search))
+            best = _cheaper(best, self._looked_at(problem, merged, search, seen))
+        bound = float(merged.problem.cost[merged.problem.sensitive].sum())
         if self.effort == "exact":
             end = time.process_time() + self.time_limit
-            asked = -1
+            asked, primary = -1, bound
             while asked < len(search.requirements) and time.process_time() < end:  # contributors may ask more
                 asked = len(search.requirements)
                 bound = primary + prove(search, end - time.process_time())
-                findings = self._hide_from_contributors(problem, merged, search)
-        withheld = merged.spread(search.withheld)
-        if findings.found:
+                best = _cheaper(best, self._looked_at(problem, merged, search, seen))
+        assert best is not None
+        if best.findings.found:
             raise DataError(
-                f"{findings.found} sensitive cells could not be hidden.",
+                f"{best.findings.found} sensitive cells could not be hidden.",
                 hint="publish fewer tables, or coarser ones",
             )
-        cost = float(problem.cost[withheld].sum())
-        added = max(search.extra - before, 0.0)
-        return Pattern(withheld, findings, cost, min(bound, cost), added, search.programs)
+        return replace(best, bound=min(bound, best.cost), programs=search.programs)
 
-    def _hide_from_contributors(
-        self, problem: HidingProblem, merged: Merged, search: PatternSearch
-    ) -> Findings:
+    def _looked_at(
+        self, problem: HidingProblem, merged: Merged, search: PatternSearch, seen: list[tuple[Index, Real]]
+    ) -> Pattern:
         """Let the attacker look; what a contributor finds is required next, until nothing is found."""
         alone = np.flatnonzero(problem.alone).tolist() if self.contributors else []
-        seen: list[tuple[Index, Real]] = []
-        for last in range(_ROUNDS + 1):
-            attacker = Attacker(problem.published(merged.spread(search.withheld)), problem.values)
+        for _ in range(_ROUNDS):
+            if search.impossible:
+                raise _impossible(problem, merged, search, self.search_seed)
+            withheld = merged.spread(search.withheld)
+            attacker = Attacker(problem.published(withheld), problem.values)
             hints = (merged.change(m.cells, m.step) for m in search.movements())
             findings = attacker.judge(problem.targets(), alone=alone, hints=itertools.chain(seen, hints))
             seen += attacker.witnesses
-            if not findings.victims or last == _ROUNDS:
-                return findings
+            if not findings.victims:
+                break
             for contributor, victim in findings.victims:
                 fixed, cell = int(merged.of[contributor]), int(merged.of[victim])
                 if fixed != cell:
                     search.require(Requirement(cell, 1.0 if problem.whole else _some(problem, victim), fixed))
             search.start()
-            if search.impossible:
-                raise _impossible(problem, merged, search, self.search_seed)
-            if self.effort != "fast" and last == 0:
-                part = self.time_limit * _FOR_CONTRIBUTORS / 2
-                search.improve(until(part, self.work_limit, search))
-        raise AssertionError("the last round returns")
+        cost = float(problem.cost[withheld].sum())
+        return Pattern(withheld, findings, cost, 0.0, search.for_contributors, search.programs)
+
+
+def _cheaper(one: Pattern | None, other: Pattern) -> Pattern:
+    """The better of two: nothing was found in it, then the cheaper."""
+    if one is None or (other.findings.found, other.cost) < (one.findings.found, one.cost):
+        return other
+    return one
 
 
 def _some(problem: HidingProblem, cell: int) -> float:
@@ -223,8 +226,6 @@ def _impossible(problem: HidingProblem, merged: Merged, search: PatternSearch, s
             hint="join categories, or publish fewer tables",
             values=[i for i, cell in enumerate(merged.of.tolist()) if cell in open_],
         )
-    from dataclasses import replace
-
     dear = merged.problem.cost + merged.problem.kept * merged.problem.cost.sum()
     free = replace(merged.problem, kept=np.zeros(merged.problem.size, bool), cost=dear)
     relaxed = PatternSearch(free, seed=seed)
