@@ -85,6 +85,7 @@ def test_the_script_runs_with_our_names_and_nothing_is_opened(file, tmp_path, ca
     assert shown and all(true.loc[i, j] == answer["two"][i][j] >= LIMIT for i, j in shown)
 
 
+@pytest.mark.soak
 def test_the_same_script_with_acro_leaves_cells_open(file, tmp_path, peer) -> None:
     theirs = peer("acro", script=SCRIPT, file=str(file), folder=str(tmp_path / "theirs"))
     answer = ours(file, tmp_path / "ours")

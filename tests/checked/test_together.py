@@ -152,6 +152,24 @@ def test_whoever_dominates_a_sum_is_not_told(people) -> None:
     assert np.isnan(table.loc["b", "cost"]) and not table["cost"].isna().all()
 
 
+def test_the_mean_of_two_values_is_two_counts(people) -> None:
+    """Three of fifty died: the mean says so."""
+    died = people.assign(died=0)
+    died.loc[died.index[died["ward"] == "b"][:3], "died"] = 1
+    died.loc[died.index[died["ward"] == "a"][:40], "died"] = 1
+    table = Analysis().pivot_table(died, values="died", index="ward")
+    assert table["died"].isna()["b"] and table["died"].notna()["a"]
+    assert table["died"].isna()[["c", "d"]].all()  # nobody died: a zero
+    shown = Analysis(OutputLimits(zeros=False)).pivot_table(died, values="died", index="ward")
+    assert shown["died"].isna()["b"] and shown["died"].notna().sum() >= 1
+
+
+def test_a_table_by_exact_values_is_for_review(people) -> None:
+    analysis = Analysis()
+    analysis.crosstab(people["cost"].iloc[:60], people["sex"].iloc[:60])
+    assert analysis["output_0"].decision == "review"
+
+
 def test_what_earlier_outputs_show_counts_as_known(people) -> None:
     analysis = Analysis()
     analysis.crosstab(people["ward"], people["smokes"])

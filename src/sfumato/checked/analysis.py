@@ -167,6 +167,16 @@ class Analysis:
             )
         given = tuple(GivenBlock(b, f, base) for b, f in zip(draft.blocks, flags, strict=True))
         frame, gone = _masked(frame, given, base)
+        bare = int(frame.isna().all(axis=1).sum() + frame.isna().all(axis=0).sum())
+        if (
+            bare > max(sum(frame.shape) / 2, self.limits.threshold)
+            and decision == "pass"
+            and not draft.together
+        ):
+            decision = "review"
+            reasons.append(
+                f"{bare} labels leave of which every number is withheld: they may be people's values."
+            )
         if draft.together and decision == "refused":
             frame, gone = frame.mask(np.ones(frame.shape, bool)), frame.size
         facts = {

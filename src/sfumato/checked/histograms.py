@@ -42,7 +42,7 @@ def binned(
         groups = None if groups is None else groups.reset_index(drop=True)
     edges = round_edges(values, bins) if isinstance(bins, int) else _edges(bins)
     cut = pd.cut(values, edges, include_lowest=True, right=False).rename(f"{values.name}")
-    cut = cut.cat.rename_categories([f"{a:g} to {b:g}" for a, b in pairwise(edges)])
+    cut = cut.cat.rename_categories([f"{a:.12g} to {b:.12g}" for a, b in pairwise(edges)])
     if groups is None:
         groups = pd.Series("count", index=values.index, name="people")
     kept = aligned([cut, groups])
@@ -73,7 +73,7 @@ def round_edges(values: pd.Series, bins: int) -> list[float]:
     if not len(there) or not np.isfinite(there).all():
         raise ParameterError("there are no numbers, or infinite ones.", hint="leave them out")
     low, high = float(there.min()), float(there.max())
-    width = max((high - low) / bins, 1e-9 * (1 + abs(high)))
+    width = max((high - low) / bins, 1e-6 * max(abs(low), abs(high))) or 1.0
     power = 10.0 ** math.floor(math.log10(width))
     step = next(s * power for s in (1, 2, 5, 10) if s * power >= width * (1 - 1e-12))
     first, last = math.floor(low / step), math.floor(high / step) + 1

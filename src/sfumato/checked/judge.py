@@ -86,12 +86,14 @@ def judge(book: RowBook, limits: OutputLimits, outputs: Sequence[CheckedOutput])
         if room is not None:
             asked = replace(asked, sensitive=asked.sensitive & (system.people > 0))
         opened = opened_cells(system, asked, low, high, room)
-        parts = {p for c in np.flatnonzero(opened) for p in system.kinds[c][0]}
-        for (output, _), cells, population in zip(given, system.of_table, system.populations, strict=True):
-            own = int(opened[np.unique(cells)].sum())
-            elsewhere = bool(parts & population) and not opened[system.shown].any()
-            if own or elsewhere:
-                found[output.name] = max(found.get(output.name, 0), own or int(opened.sum()))
+        for (output, _), cells in zip(given, system.of_table, strict=True):
+            if own := int(opened[np.unique(cells)].sum()):
+                found[output.name] = max(found.get(output.name, 0), own)
+        if (apart := opened & ~system.shown).any() and not (opened & system.shown).any():
+            # Groups that no table shows follow from a difference: the last table of such people makes it.
+            parts = {p for c in np.flatnonzero(apart) for p in system.kinds[c][0]}
+            last = [o for (o, _), people in zip(given, system.populations, strict=True) if parts & people][-1]
+            found[last.name] = max(found.get(last.name, 0), int(apart.sum()))
     return found
 
 

@@ -60,7 +60,7 @@ def demands(system: LinkedTables, limits: OutputLimits, lowest: float | None = N
     if lowest is None:
         values = system.total
         floor = np.where(system.headed, 1.0, 0.0) if limits.zeros else system.nonempty.astype(np.float64)
-        least = _of_equals(system, np.minimum(floor, values))
+        least = _implied(system, np.minimum(floor, values))
         high = np.maximum(np.maximum(limits.threshold - 1.0, least + 1), values)
         empty = system.shown & (system.people == 0) & limits.zeros
         return TableDemands(values, least, few | empty, least, high, True)
@@ -79,18 +79,20 @@ def demands(system: LinkedTables, limits: OutputLimits, lowest: float | None = N
     )
 
 
-def _of_equals(system: LinkedTables, least: Real) -> Real:
-    """The same for cells that are always equal, as a row with one column and its total are."""
+def _implied(system: LinkedTables, least: Real) -> Real:
+    """What follows from lower bounds: totals are not below the sums of parts, only parts not below totals."""
     matrix = system.relations.matrix
-    pairs = np.flatnonzero(np.diff(matrix.indptr) == 2)
-    first, second = (matrix.indices[matrix.indptr[pairs] + k] for k in (0, 1))
+    parts, totals = matrix.maximum(0), matrix.minimum(0).tocsr()
+    only = np.diff(matrix.indptr) == 2
+    above = totals.indices  # each relation has one total
+    below = parts.indices[parts.indptr[:-1]]
     found = least.copy()
     while True:
-        both = np.maximum(found[first], found[second])
-        if np.array_equal(both, found[first]) and np.array_equal(both, found[second]):
+        before = found.copy()
+        np.maximum.at(found, above, parts @ found)
+        np.maximum.at(found, below[only], found[above[only]])
+        if np.array_equal(before, found):
             return found
-        np.maximum.at(found, first, both)
-        np.maximum.at(found, second, both)
 
 
 def withheld_cells(

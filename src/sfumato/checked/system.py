@@ -219,7 +219,7 @@ class _Builder:
         for table, population, numbers in zip(self.tables, self.populations, of_table, strict=True):
             shown[numbers] = True
             self._note_under(table, population, headed, nonempty)
-        sums = [(self.cells[kind][groups], cells) for ((kind, groups), _), cells in self.sums.items()]
+        sums = [(self.cells[kind][g], cells) for ((kind, g), _), cells in self.sums.items() if cells]
         return LinkedTables(
             Relations.of_sums(n, sums), tuple(kinds), total, people, largest, shown, tuple(of_table),
             nonempty, headed & (people > 0), missing, alone, tuple(self.populations),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.checked.frames import aligned, columns_of, pandas_of
 from sfumato.checked.rows import MISSING, RowBook
 from sfumato.checked.system import TableShape
-from sfumato.errors import ParameterError, listed
+from sfumato.errors import DataError, ParameterError, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,7 +70,7 @@ class _Axes:
         """The groups that a row or a column of a frame is about; None if nobody can be in them."""
         found: dict[int, int] = {}
         parts = label if isinstance(label, tuple) else (label,)
-        if total and parts[0] == self.name:
+        if total and parts and parts[0] == self.name:
             for axis in axes if self.dropped else ():
                 if (self.book.axes[axis].of(self.rows) == MISSING).any():
                     found[self.book.known(axis)] = 1
@@ -115,12 +115,21 @@ def _is_missing(label: object) -> bool:
 
 
 def _registered(
-    book: RowBook, upright: Sequence[pd.Series], across: Sequence[pd.Series], dropped: bool, name: str
+    book: RowBook,
+    upright: Sequence[pd.Series],
+    across: Sequence[pd.Series],
+    dropped: bool,
+    name: str,
+    margins: bool,
 ) -> tuple[_Axes, list[str]]:
     if len(upright) + len(across) > _MOST_AXES:
         raise ParameterError(
             f"a table by more than {_MOST_AXES} columns cannot be checked.", hint="make several tables"
         )
+    if not len(upright[0]):
+        raise DataError("there are no rows.", hint="give rows")
+    if any((c == name).any() for c in (*upright, *across) if margins):
+        raise ParameterError("a group has the name of totals.", hint="margins_name='everybody'")
     rows = book.number(upright[0].index)
     notes, found = [], []
     for column in (*upright, *across):
@@ -151,7 +160,7 @@ def cross_table(
     summed = [] if values is None else columns_of(values, "values")[:1]
     parts = aligned([*upright, *across, *summed])
     upright, across = parts[: len(upright)], parts[len(upright) : len(upright) + len(across)]
-    axes, notes = _registered(book, upright, across, dropna, margins_name)
+    axes, notes = _registered(book, upright, across, dropna, margins_name, margins)
     asked = {"margins": margins, "margins_name": margins_name, "dropna": dropna}
     if summed:
         value = parts[-1]
@@ -218,7 +227,25 @@ def _block(
     if statistic in _COUNTED or value is None:
         return TableBlock(COUNTS, axes.shape(cells, fixed), tuple(places))
     numbers = _numbers(value)
+    if len(np.unique(numbers[~np.isnan(numbers)])) <= 2:
+        return _two_valued(axes, frame, columns, margins, value)
     return TableBlock(str(value.name), axes.shape(cells, fixed, numbers), tuple(places))
+
+
+def _two_valued(
+    axes: _Axes, frame: pd.DataFrame, columns: Sequence[tuple[int, object]], margins: bool, value: pd.Series
+) -> TableBlock:
+    """The mean of a column of two values tells how many have each: it is shown where both counts are."""
+    number, _ = axes.book.axis(str(value.name), axes.rows, value)
+    labels = [g for g in np.unique(axes.book.axes[number].of(axes.rows)).tolist() if g > MISSING]
+    if not labels:
+        raise ParameterError("a column to be shown has no values.", hint="name another column")
+    both = [axes.cells(frame, columns, margins, {number: g}) for g in labels]
+    places, n = both[0][0], len(both[0][0])
+    cells = [cell for _, found in both for cell in found]
+    bases = tuple(n + i for i in range(n)) if len(labels) > 1 else ()
+    shape = replace(axes.shape(cells, {}), axes=tuple(sorted({*axes.upright, *axes.across, number})))
+    return TableBlock(COUNTS, shape, tuple(places), bases)
 
 
 def _numbers(column: pd.Series) -> NDArray[np.float64]:
@@ -286,7 +313,7 @@ def pivoted_table(
     for value in summed if set(names) & set(_SUMMED) else ():
         _numbers(frame[value])
     both = [frame[c] for c in upright], [frame[c] for c in across]
-    axes, notes = _registered(book, *both, True, margins_name)
+    axes, notes = _registered(book, *both, True, margins_name, margins)
     result = pd.pivot_table(
         frame, values=values if values is not None else summed, index=index, columns=columns,
         aggfunc=_handed(aggfunc, names), fill_value=fill_value, margins=margins, dropna=dropna,
