@@ -15,6 +15,7 @@ pytestmark = pytest.mark.xdist_group("house")  # one worker parses the house for
 
 # Words in -ing and -ed that are things. Whatever else ends so says what is done, not what lives there.
 NOUNS = {
+    "checked",  # the calls of pandas, checked: a name that users type
     "downcoding",
     "mapping",
     "matching",

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers and editors; must name the same as _HOME
+    import sfumato.checked as checked  # noqa: F401  (exported through _HOME)
     import sfumato.hierarchy as hierarchy  # noqa: F401  (exported through _HOME)
     import sfumato.samples as samples  # noqa: F401  (exported through _HOME)
     from sfumato.anonymization.anonymize import anonymize as anonymize
@@ -278,6 +279,7 @@ _HOME = {
     "assess_tables": "assessment.tables",
     "audit": "assessment.audit",
     "average_of": "reconstruction.uses",
+    "checked": "checked",
     "combine_estimates": "workloads.combination",
     "compare_scores": "prediction.comparison",
     "describe": "description",
