@@ -136,8 +136,6 @@ class LinkedSynthesizer:
             faults.append("delta is 0, or from 1e-30 to 0.001: well below one over the number of persons")
         if self.declared_persons is not None and not 1 <= self.declared_persons <= 10**10:
             faults.append("declared_persons is a whole number, at least 1")
-        if self.declared_persons is not None and self.epsilon is None:
-            faults.append("declared_persons is for an epsilon: without one persons are counted")
         bounds = self.max_children
         if not isinstance(bounds, Mapping) or not all(_is_bound(b) for b in bounds.values()):
             faults.append(f"max_children is a whole number from 1 to {_MOST:,} for each table it names")
@@ -178,6 +176,10 @@ class LinkedSynthesizer:
         self._bounds(structure)
         if self.epsilon is not None:
             require_public(structure, self.max_children, self.period)
+        elif self.declared_persons is not None:
+            raise ParameterError(
+                "declared_persons is for an epsilon: without one persons are counted.", hint="leave it out"
+            )
         return structure
 
     def fit(self, database: Database, *, ledger: Payer | None = None) -> LinkedModel:
