@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.cells import _kernels, programs
+from sfumato.cells import programs
 from sfumato.cells.publication import Relations
 
 Real = NDArray[np.float64]
@@ -133,6 +133,8 @@ class Movements:
         up_cost, down_cost: above 0.  fixed: a cell that does not move.  nearby: give up where
         it is not found in the neighbourhood.
         """
+        from sfumato.cells import _kernels  # numba is loaded when it is needed
+
         cost = np.concatenate([up_cost, down_cost])
         if self._strict and abs(amount) <= (self.up if amount > 0 else self.down)[cell] + _NEAR:
             moved = np.zeros(self.cells)
