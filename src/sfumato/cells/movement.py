@@ -3,7 +3,7 @@
 The program behind it: minimize the summed cost of what moves, where one cell must move by a given amount and
 no relation breaks. It is solved by the dual simplex from the basis in which nothing moves. From there a few
 dozen steps in the neighbourhood of the cell are mostly enough: `_kernels` takes them without a look at the
-rest of the table, in a tenth of a millisecond. Where they are not, HiGHS solves it.
+rest of the table. Where they are not, HiGHS solves it.
 """
 
 from __future__ import annotations
