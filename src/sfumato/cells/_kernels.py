@@ -25,6 +25,7 @@ Sparse = tuple[Places, Places, Real]  # start, place, value
 _SMALL = 1e-9
 _PIVOT = 1e-7  # what is smaller is no pivot
 _EMPTY, _FULL, _BASIC = 0, 1, 2
+_KERNEL = 32  # to begin with
 
 
 @compiled
@@ -44,24 +45,17 @@ def cheapest(
     sums, weight, touched = np.zeros(m), np.zeros(m), np.empty(m, np.int32)
     near, seen, seen_row = np.empty(n, np.int32), np.zeros(n, np.bool_), np.zeros(m, np.bool_)
     choice, ratio, effect = np.empty(2 * n, np.int32), np.empty(2 * n), np.empty(2 * n)
-    full, level = np.empty(2 * n + 1, np.int32), np.zeros(0)
-    size = 32
-    inverse, price = np.zeros((size, size)), np.zeros(size)
-    held, basis = np.empty(size, np.int32), np.empty(size, np.int32)
+    full = np.empty(2 * n + 1, np.int32)
+    inverse, price = np.zeros((_KERNEL, _KERNEL)), np.zeros(_KERNEL)
+    held, basis = np.empty(_KERNEL, np.int32), np.empty(_KERNEL, np.int32)
     k, fulls = 0, 0
     given = cell if amount > 0 else cell + n
     tight = _SMALL * max(1.0, abs(amount))
     for _ in range(pivots):
-        count = _add(by_column, given, abs(amount), sums, touched, seen_row, 0)
-        for f in range(fulls):
-            count = _add(by_column, full[f], room[full[f]], sums, touched, seen_row, count)
-        level = np.zeros(k)
-        for i in range(k):
-            if sums[held[i]] != 0.0:
-                for j in range(k):
-                    level[j] -= inverse[j, i] * sums[held[i]]
-        for j in range(k):
-            count = _add(by_column, basis[j], level[j], sums, touched, seen_row, count)
+        level, count = _levels(
+            by_column, given, abs(amount), room, full[:fulls], inverse, held[:k], basis[:k],
+            sums, touched, seen_row,
+        )  # fmt: skip
         leaving, row, rise, off, line = _leaving(
             by_row, inverse, level, basis, room, position, kernel, sums, touched[:count], tight
         )
@@ -70,10 +64,8 @@ def cheapest(
             seen_row[touched[t]] = False
         if leaving < 0 and row < 0:
             moved[cell] = amount
-            for f in range(fulls):
-                moved[full[f] % n] += room[full[f]] if full[f] < n else -room[full[f]]
-            for j in range(k):
-                moved[basis[j] % n] += level[j] if basis[j] < n else -level[j]
+            _write(moved, full[:fulls], room[full[:fulls]])
+            _write(moved, basis[:k], level)
             return True
         for i in range(k):
             weight[held[i]] = -line[i]
@@ -106,13 +98,9 @@ def cheapest(
             position[out], position[entering], basis[leaving] = -1, leaving, entering
             _replace(inverse[:k, :k], leaving, image)
             continue
-        if k == size:
-            size *= 2
-            larger = np.zeros((size, size))
-            larger[:k, :k] = inverse
-            inverse = larger
+        if k == len(inverse):
+            inverse, price = _larger(inverse), np.append(price, price)
             held, basis = np.append(held, held), np.append(basis, basis)
-            price = np.append(price, price)
         _extend(inverse, k, image, line, pivot)
         held[k], basis[k], price[k] = row, entering, gain
         kernel[row], position[entering] = k, k
@@ -137,6 +125,42 @@ def _add(
             count += 1
         sums[r] += values[at] * x
     return count
+
+
+@compiled
+def _levels(
+    by_column: Sparse, given: int, much: float, room: Real, full: Places, inverse: Real, held: Places,
+    basis: Places, sums: Real, touched: Places, seen: NDArray[np.bool_],
+) -> tuple[Real, int]:  # fmt: skip
+    """What the columns in the basis are, and into `sums` what every row that is touched is off."""
+    count = _add(by_column, given, much, sums, touched, seen, 0)
+    for column in full:
+        count = _add(by_column, column, room[column], sums, touched, seen, count)
+    level = np.zeros(len(held))
+    for i in range(len(held)):
+        if sums[held[i]] != 0.0:
+            for j in range(len(held)):
+                level[j] -= inverse[j, i] * sums[held[i]]
+    for j in range(len(held)):
+        count = _add(by_column, basis[j], level[j], sums, touched, seen, count)
+    return level, count
+
+
+@compiled
+def _write(moved: Real, columns: Places, amounts: Real) -> None:
+    """Add rises, and take falls off."""
+    n = len(moved)
+    for column, amount in zip(columns, amounts):  # noqa: B905 (numba knows no strict)
+        moved[column % n] += amount if column < n else -amount
+
+
+@compiled
+def _larger(inverse: Real) -> Real:
+    """The same, with room for twice as many rows and columns."""
+    size = len(inverse)
+    larger = np.zeros((2 * size, 2 * size))
+    larger[:size, :size] = inverse
+    return larger
 
 
 @compiled

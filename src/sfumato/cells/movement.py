@@ -3,7 +3,7 @@
 The program behind it: minimize the summed cost of what moves, where one cell must move by a given amount and
 no relation breaks. It is solved by the dual simplex from the basis in which nothing moves. From there a few
 dozen steps in the neighbourhood of the cell are mostly enough: `_kernels` takes them without a look at the
-rest of the table, in a tenth of a millisecond. Where they are not, HiGHS solves it.
+rest of the table. Where they are not, HiGHS solves it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.cells import _kernels, programs
+from sfumato.cells import programs
 from sfumato.cells.publication import Relations
 
 Real = NDArray[np.float64]
@@ -133,6 +133,8 @@ class Movements:
         up_cost, down_cost: above 0.  fixed: a cell that does not move.  nearby: give up where
         it is not found in the neighbourhood.
         """
+        from sfumato.cells import _kernels  # numba is loaded when it is needed
+
         cost = np.concatenate([up_cost, down_cost])
         if self._strict and abs(amount) <= (self.up if amount > 0 else self.down)[cell] + _NEAR:
             moved = np.zeros(self.cells)
