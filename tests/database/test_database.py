@@ -22,7 +22,7 @@ def owners(database: sf.Database, table: str, column: str) -> Counter[tuple[Any,
     """(person, value) of every row of a table."""
     people = database.people
     assert people.ids is not None
-    ids = people.ids.to_pylist()
+    ids = people.ids.ids.to_pylist()
     found: Counter[tuple[Any, Any]] = Counter()
     for batch, numbers in people.batches(table, [column]):
         found.update(zip((ids[n] for n in numbers), batch.column(0).to_pylist(), strict=True))

@@ -50,7 +50,7 @@ class _Side:
 
 def _side(database: Database) -> _Side:
     from sfumato.database.ids import key_ids
-    from sfumato.database.people import looked_up
+    from sfumato.database.keys import KeyIndex
 
     rows = {n: database[n].to_arrow() for n in database.tables if database.route(n)}
     above, person = {}, {}
@@ -63,7 +63,7 @@ def _side(database: Database) -> _Side:
         if link is not None:
             ids = key_ids(database[name].schema[link.column], rows[name][link.column])
             keys = key_ids(database[link.parent].schema[link.key], rows[link.parent][link.key])
-            above[name] = looked_up(ids, keys).astype(np.int64)
+            above[name] = KeyIndex(keys).places(ids).astype(np.int64)
     return _Side(database, rows, above, person)
 
 

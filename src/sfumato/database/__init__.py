@@ -3,8 +3,8 @@
 `Database` (`database`) holds tables, `Link`s (`link`) and `Reference`s (`reference`); `discovery` finds keys
 and links and says why, `checks` counts all that is wrong with them, `repair` leaves out what points nowhere,
 `people` says of every row whose it is, through its parents, and `picture` shows tables and links. `ids` says
-when two ids are the same. It knows tables and keys; files and engines are for `io`, what is done with people
-for the rooms above.
+when two ids are the same, `keys` looks them up. It knows tables and keys; files and engines are for `io`,
+what is done with people for the rooms above.
 """
 
 from sfumato.database.checks import Defect

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.database.ids import id_family, key_ids, read_ids, repeated
+from sfumato.database.ids import id_family, key_ids, read_ids
+from sfumato.database.keys import KeyIndex, id_batches, repeated, repeated_keys
 from sfumato.database.link import Link
-from sfumato.database.people import looked_up
 from sfumato.database.reference import Reference, reference_faults
 from sfumato.inference.names import words
 from sfumato.schema import Role
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sfumato.database.database import Database
 
 _BIRTH = {"birth", "dob", "born", "geburt", "geburtsdatum", "naissance", "nacimiento", "nascita", "birthdate"}
+_MANY = 1_000  # rows of a table in which somebody has more than half of all
 
 
 @dataclass(frozen=True)
@@ -98,23 +99,17 @@ def _circles(database: Database) -> list[str]:
 
 
 def differences(database: Database) -> Iterator[Defect]:
-    """Every difference, with its number of rows. The key columns of one table at a time are in memory."""
+    """Every difference, with its number of rows. Held are the keys that others point to, and nothing else."""
     named = [n for n in database.tables if database.route(n) is not None]
-    pointed = {k.parent for k in database.links} | {p for r in database.references for p in r.parents}
-    held = {n: read_ids(database.tables[n], [k])[k] for n, k in database.keys.items() if n in pointed}
-    sound = not any(repeated(ids) for n, ids in held.items() if database.children(n))
-    own: list[Defect] = []
+    held = _held(database)
+    own = [d for n, k in database.keys.items() for d in _key(database, n, k, held.get(n))]
+    sound = not any(repeated(ids.ids) for n, ids in held.items() if database.children(n))
     lost: list[Defect] = []
     nobody: list[Defect] = []
-    for name, columns in database.key_columns.items():
-        read = read_ids(database.tables[name], columns)
-        if name in database.keys:
-            own += _key(name, database.keys[name], read[database.keys[name]])
-        for link in database.points(name).values():
-            if isinstance(link, Link):
-                lost += _dangling(link, read[link.column], held[link.parent])
-        if sound and name in named:
-            nobody += _nobody(database, name, read)
+    for name in database.tables:
+        missing, alone = _pointers(database, name, held, sound and name in named)
+        lost += missing
+        nobody += alone
     yield from (*own, *lost)
     for reference in database.references:
         yield from _pointing_nowhere(database, reference, held)
@@ -126,23 +121,80 @@ def differences(database: Database) -> Iterator[Defect]:
         yield from _before_birth(database)
 
 
-def _key(table: str, key: str, ids: pa.Array) -> Iterator[Defect]:
-    if ids.null_count:
-        yield Defect(f"{table}.{key}", f"the key is empty in {_rows(ids.null_count)}", ids.null_count)
-    if twice := repeated(ids):
+def _held(database: Database) -> dict[str, KeyIndex]:
+    """The keys that others point to; those by which rows reach their persons are held already."""
+    pointed = {k.parent for k in database.links} | {p for r in database.references for p in r.parents}
+    found = {}
+    for name, key in database.keys.items():
+        if name in database.people.keys:
+            found[name] = database.people.keys[name][0]
+        elif name in pointed:
+            found[name] = KeyIndex(read_ids(database.tables[name], [key])[key])
+    return found
+
+
+def _key(database: Database, table: str, key: str, held: KeyIndex | None) -> Iterator[Defect]:
+    if held is not None:
+        rows, empty, twice = len(held), held.ids.null_count, repeated(held.ids)
+    else:
+        rows = empty = 0
+        for ids in id_batches(database.tables[table], [key]):
+            rows, empty = rows + len(ids[key]), empty + ids[key].null_count
+        twice = repeated_keys(database.tables[table], key, rows)
+    if empty:
+        yield Defect(f"{table}.{key}", f"the key is empty in {_rows(empty)}", empty)
+    if twice:
         many = "a child of such a row would have several parents (many-to-many)"
         yield Defect(f"{table}.{key}", f"{_many(twice, 'key')} more than once; {many}", twice)
 
 
-def _dangling(link: Link, ids: pa.Array, keys: pa.Array) -> Iterator[Defect]:
-    present = ids.drop_null()
-    lost = int((looked_up(present, keys) < 0).sum())
-    if lost:
-        yield Defect(link.place, f"{_rows(lost)} without a parent in '{link.parent}'", lost)
+def _pointers(
+    database: Database, name: str, held: dict[str, KeyIndex], reaches: bool
+) -> tuple[list[Defect], list[Defect]]:
+    """Rows without their parent; rows of nobody, or of two persons. reaches: whether persons can be told."""
+    people = database.people
+    links = [way for way in database.points(name).values() if isinstance(way, Link)]
+    column, way = people.routes[name] if reaches else ("", None)
+    told = reaches and not isinstance(way, Reference)  # what a reference points to is counted by itself
+    others = [k for k in links if told and k is not way and k.parent in people.keys]
+    lost, torn, empty, rows = dict.fromkeys(links, 0), dict.fromkeys(others, 0), 0, 0
+    counts = np.zeros(people.count if told and name != database.root else 0, np.int64)
+    wanted = dict.fromkeys([*(k.column for k in links), *([column] if told else [])])
+    for read in id_batches(database.tables[name], list(wanted)):
+        for link in links:
+            missing = held[link.parent].places(read[link.column]) < 0
+            lost[link] += int(missing.sum()) - read[link.column].null_count
+        if not told or isinstance(way, Reference):
+            continue
+        mine = people.of_ids(read[column], way)
+        empty, rows = empty + read[column].null_count, rows + len(mine)
+        if len(counts):
+            counts += np.bincount(mine[mine >= 0], minlength=len(counts))
+        for link in others:
+            theirs = people.of_ids(read[link.column], link)
+            torn[link] += int(((mine >= 0) & (theirs >= 0) & (mine != theirs)).sum())
+    dangling = [
+        Defect(k.place, f"{_rows(n)} without a parent in '{k.parent}'", n) for k, n in lost.items() if n
+    ]
+    alone = [Defect(f"{name}.{column}", f"{_rows(empty)} of nobody: the id is empty", empty)] if empty else []
+    alone += [
+        Defect(name, f"{_rows(n)} reach two persons, by '{column}' and '{k.column}'", n)
+        for k, n in torn.items()
+        if n
+    ]
+    return dangling, [*alone, *_giant(name, counts, rows)]
+
+
+def _giant(name: str, counts: np.ndarray[tuple[int], np.dtype[np.int64]], rows: int) -> Iterator[Defect]:
+    """Somebody who has most rows of a table: said, since the number of records alone tells who it is."""
+    most = int(counts.max(initial=0))
+    if rows >= _MANY and most > rows / 2 and len(counts) > 2:
+        words = f"one person has {most:,} of {_rows(rows)}: how many records they have tells who it is"
+        yield Defect(name, words, most, fatal=False)
 
 
 def _pointing_nowhere(
-    database: Database, reference: Reference, held: dict[str, pa.Array]
+    database: Database, reference: Reference, held: dict[str, KeyIndex]
 ) -> Iterator[Defect]:
     """Ids without a row in the table that the other column names, and those of which nobody knows it."""
     described = database.tables[reference.child].schema[reference.column]
@@ -151,7 +203,7 @@ def _pointing_nowhere(
         ids, known = key_ids(described, batch.column(0)), np.zeros(batch.num_rows, np.bool_)
         for parent, meant in reference.parts(batch.column(1)):
             known |= np.asarray(meant.to_numpy(zero_copy_only=False), np.bool_)
-            lost[parent] += int((looked_up(ids.filter(meant).drop_null(), held[parent]) < 0).sum())
+            lost[parent] += int((held[parent].places(ids.filter(meant).drop_null()) < 0).sum())
         unknown += int((np.asarray(ids.is_valid().to_numpy(zero_copy_only=False), np.bool_) & ~known).sum())
     for parent, n in lost.items():
         if n:
@@ -159,25 +211,6 @@ def _pointing_nowhere(
     if unknown:
         words = f"'{reference.by}' does not say to what {_rows(unknown)} point: left empty in a release"
         yield Defect(reference.place, words, unknown, fatal=False)
-
-
-def _nobody(database: Database, name: str, read: dict[str, pa.Array]) -> Iterator[Defect]:
-    people = database.people
-    column, way = people.routes[name]
-    if isinstance(way, Reference):  # what it points to is counted by itself
-        return
-    mine = people.of_ids(read[column], way)
-    empty = read[column].null_count
-    if empty:
-        yield Defect(f"{name}.{column}", f"{_rows(empty)} of nobody: the id is empty", empty)
-    for other in database.points(name).values():
-        if other is way or isinstance(other, Reference) or other.parent not in people.keys:
-            continue
-        theirs = people.of_ids(read[other.column], other)
-        torn = int(((mine >= 0) & (theirs >= 0) & (mine != theirs)).sum())
-        if torn:
-            by = f"'{column}' and '{other.column}'"
-            yield Defect(name, f"{_rows(torn)} reach two persons, by {by}", torn)
 
 
 def _before_birth(database: Database) -> Iterator[Defect]:

@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sfumato.database.ids import id_family, read_ids
+from sfumato.database.keys import KeyIndex, distinct
 from sfumato.database.link import Link
-from sfumato.database.people import looked_up
 from sfumato.inference.names import NUMBERING, read, words
 from sfumato.schema import Column, Role, Schema
 from sfumato.table import Table
@@ -70,7 +69,7 @@ def _says_id(column: Column) -> bool:
 
 
 def _unique(ids: pa.Array | None) -> bool:
-    return ids is not None and not ids.null_count and pc.count_distinct(ids).as_py() == len(ids)
+    return ids is not None and not ids.null_count and len(distinct(ids)) == len(ids)
 
 
 def _stem(name: str) -> str:
@@ -95,12 +94,11 @@ def _key(name: str, columns: dict[str, pa.Array], table: Table) -> tuple[str, st
         why = "its name is that of the table, and " if _named_after(column, name) else ""
         return column, f"{why}every value occurs once"
     for column, ids in columns.items():
-        distinct = pc.count_distinct(ids).as_py()
-        if _named_after(column, name) and len(ids) and distinct >= _NEARLY * len(ids):
-            return (
-                column,
-                f"its name is that of the table; {len(ids) - distinct:,} rows repeat a value or have none",
-            )
+        if not len(ids) or not _named_after(column, name):
+            continue
+        rest = len(ids) - len(distinct(ids))
+        if rest <= (1 - _NEARLY) * len(ids):
+            return column, f"its name is that of the table; {rest:,} rows repeat a value or have none"
     return None
 
 
@@ -162,14 +160,14 @@ def _why(
     after = bool(said) and _stem("".join(said)) == _stem(parent)
     if not (same and said) and not after:
         return ""
-    distinct = pc.unique(values.drop_null())
-    if not len(distinct):
+    said_ids = distinct(values)
+    if not len(said_ids):
         return ""
-    inside = int((looked_up(distinct, keys) >= 0).sum())
-    if inside < _MOSTLY * len(distinct):
+    inside = int((KeyIndex(keys).places(said_ids) >= 0).sum())
+    if inside < _MOSTLY * len(said_ids):
         return ""
     name = "it has the name of the key" if same else "it is named after the table"
-    missing = len(distinct) - inside
+    missing = len(said_ids) - inside
     contained = (
         "all its values are keys there"
         if not missing

@@ -56,12 +56,3 @@ def read_ids(table: Table, columns: Sequence[str]) -> dict[str, pa.Array]:
             parts[name].append(key_ids(table.schema[name], array))
     kinds = {n: pa.string() if table.schema[n].type == "text" else pa.int64() for n in names}
     return {n: pa.concat_arrays(p) if p else pa.array([], kinds[n]) for n, p in parts.items()}
-
-
-def repeated(ids: pa.Array) -> int:
-    """How many values of a key occur more than once."""
-    present = ids.drop_null()
-    if pc.count_distinct(present).as_py() == len(present):
-        return 0
-    counted = present.value_counts().field("counts")
-    return int(pc.sum(pc.greater(counted, 1)).as_py() or 0)

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.database.ids import key_ids, read_ids
+from sfumato.database.keys import KeyIndex, gathered
 from sfumato.database.reference import Reference
 from sfumato.table import Table
 
@@ -24,19 +25,19 @@ if TYPE_CHECKING:
     from sfumato.database.database import Database
     from sfumato.database.link import Link
 
-_ROWS = 262_144  # rows looked up at once: a table of keys is hashed anew for each look
+_ROWS = 262_144  # rows looked up at once
 
 
 @dataclass(frozen=True, eq=False)
 class People:
     """The persons of a database, numbered from 0, and how any table reaches them.
 
-    ids: (persons,) the canonical id of each; None where each row is a person of its own.
+    ids: (persons,) the canonical ids; None where each row is a person of its own.
     keys: by table that has children: its key ids, and the number of the person of each (-1: nobody's).
     """
 
-    ids: pa.Array | None
-    keys: dict[str, tuple[pa.Array, NDArray[np.int32]]]
+    ids: KeyIndex | None
+    keys: dict[str, tuple[KeyIndex, NDArray[np.int32]]]
     routes: dict[str, tuple[str, Link | Reference | None]]
     tables: dict[str, Table]
 
@@ -63,14 +64,16 @@ class People:
             rows = np.flatnonzero(np.asarray(meant.to_numpy(zero_copy_only=False), np.bool_))
             if len(rows) and parent in self.keys:
                 keys, numbers = self.keys[parent]
-                at = looked_up(ids.take(pa.array(rows)), keys)
+                at = keys.places(ids.take(pa.array(rows)))
                 found[rows] = np.where(at >= 0, numbers[at], -1)
         return found
 
     def of_ids(self, ids: pa.Array, link: Link | None) -> NDArray[np.int32]:
         """The same for canonical ids: of persons, or of the parent of a link."""
         values, numbers = (self.ids, None) if link is None else self.keys[link.parent]
-        at = looked_up(ids, values)
+        if values is None:
+            return np.full(len(ids), -1, np.int32)
+        at = values.places(ids)
         return at if numbers is None else np.where(at >= 0, numbers[at], -1).astype(np.int32)
 
     def batches(
@@ -79,9 +82,8 @@ class People:
         """The named columns of a table and whose rows they are, many rows at a time."""
         data, needed = self.tables[table], self.needs(table)
         start = 0
-        held = self._held(table)
         wanted = list(dict.fromkeys([*columns, *needed]))
-        for batch in _gathered(data.batches(wanted), max(_ROWS, held)):
+        for batch in gathered(data.batches(wanted), _ROWS):
             if needed:
                 numbers = self.of_batch(table, batch)
             else:
@@ -89,27 +91,11 @@ class People:
             start += batch.num_rows
             yield batch.select(list(columns)), numbers
 
-    def _held(self, table: str) -> int:
-        """How many keys rows of a table are looked up among; as many rows are worth a look at a time."""
-        way = self.routes[table][1] if table in self.routes else None
-        if way is None:
-            return 0 if self.ids is None or table not in self.routes else len(self.ids)
-        parents = way.parents if isinstance(way, Reference) else (way.parent,)
-        return max((len(self.keys[p][0]) for p in parents if p in self.keys), default=0)
-
     def numbers(self, table: str) -> NDArray[np.int32]:
         """The number of the person of every row, in the order of one reading."""
         columns = self.needs(table) or self.tables[table].columns[:1]
         parts = [numbers for _, numbers in self.batches(table, columns)]
         return np.concatenate(parts) if parts else np.empty(0, np.int32)
-
-
-def looked_up(ids: pa.Array, values: pa.Array) -> NDArray[np.int32]:
-    """The place of each id among the values; -1 for a missing id, or one that is not there."""
-    if ids.type != values.type:
-        return np.full(len(ids), -1, np.int32)
-    found = pc.index_in(ids, value_set=values, skip_nulls=True)
-    return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), np.int32)
 
 
 def gather(database: Database) -> People:
@@ -124,7 +110,7 @@ def gather(database: Database) -> People:
             parts.append(read_ids(tables[name], [column])[column])
     kinds = {p.type for p in parts}
     ids = pc.unique(pa.concat_arrays(parts)).drop_null() if len(kinds) == 1 else pa.array([], pa.string())
-    people = People(ids, {}, routes, tables)
+    people = People(KeyIndex(ids), {}, routes, tables)
     needed = {k.parent for k in database.links}
     needed |= {p for _, way in routes.values() if isinstance(way, Reference) for p in way.parents}
     for name in database.order:
@@ -135,7 +121,7 @@ def gather(database: Database) -> People:
             continue
         key = database.keys[name]
         read = read_ids(tables[name], [key, column])
-        people.keys[name] = (read[key], people.of_ids(read[column], link))
+        people.keys[name] = (KeyIndex(read[key]), people.of_ids(read[column], link))
     return people
 
 
@@ -145,14 +131,3 @@ def _is_child(database: Database, table: str, column: str) -> bool:
         link.child == table and link.column == column and database.person_column(link.parent) == link.key
         for link in database.links
     )
-
-
-def _gathered(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
-    waiting: list[pa.RecordBatch] = []
-    for batch in batches:
-        waiting.append(batch)
-        if sum(b.num_rows for b in waiting) >= rows:
-            yield pa.concat_batches(waiting)
-            waiting = []
-    if waiting:
-        yield pa.concat_batches(waiting)

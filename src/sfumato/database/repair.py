@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.database.ids import key_ids
+from sfumato.database.ids import key_ids, read_ids
+from sfumato.database.keys import KeyIndex
 from sfumato.database.link import Link
-from sfumato.database.people import looked_up
 from sfumato.database.reference import Reference
 from sfumato.sources import BatchSource
 from sfumato.table import Table
@@ -39,16 +39,14 @@ class _Counts:
 
 def mend(database: Database) -> tuple[Database, list[str]]:
     """The database with keys that hold, and what was changed, by names and numbers."""
-    keys: dict[str, pa.Array] = {}
+    keys: dict[str, KeyIndex] = {}
     tables, changes = dict(database.tables), []
     needed = {p.parent for p in database.links} | {p for r in database.references for p in r.parents}
     for name in database.order:
         columns = database.key_columns[name]
         if not columns or name in database.apart:
             if name in needed:
-                read = [key_ids(tables[name].schema[database.keys[name]], b.column(0))
-                        for b in tables[name].batches([database.keys[name]])]  # fmt: skip
-                keys[name] = pa.concat_arrays(read) if read else pa.array([], pa.int64())
+                keys[name] = _keys_of(database, name)
             continue
         counts, kept = _Counts(), []
         for batch in _mended(database, name, list(columns), keys, counts):
@@ -57,7 +55,7 @@ def mend(database: Database) -> tuple[Database, list[str]]:
                     key_ids(tables[name].schema[database.keys[name]], batch.column(database.keys[name]))
                 )
         if name in needed:
-            keys[name] = pa.concat_arrays(kept) if kept else pa.array([], pa.int64())
+            keys[name] = KeyIndex(pa.concat_arrays(kept) if kept else pa.array([], pa.int64()))
         counts.emptied |= _own(database, name, keys)
         tables[name] = _table(database, name, keys)
         changes += list(_said(name, counts))
@@ -74,7 +72,7 @@ def _said(name: str, counts: _Counts) -> Iterator[str]:
             yield f"{name}.{column}: {n:,} ids of no row emptied"
 
 
-def _table(database: Database, name: str, keys: dict[str, pa.Array]) -> Table:
+def _table(database: Database, name: str, keys: dict[str, KeyIndex]) -> Table:
     """A table that is mended whenever it is read."""
     table = database.tables[name]
 
@@ -91,7 +89,7 @@ def _table(database: Database, name: str, keys: dict[str, pa.Array]) -> Table:
 
 
 def _mended(
-    database: Database, name: str, names: Sequence[str], keys: dict[str, pa.Array], counts: _Counts, *,
+    database: Database, name: str, names: Sequence[str], keys: dict[str, KeyIndex], counts: _Counts, *,
     own: bool = False,
 ) -> Iterator[pa.RecordBatch]:  # fmt: skip
     """Batches with the named columns and all keys. own: whether links to the table itself are held too."""
@@ -120,33 +118,34 @@ def _mended(
         yield batch.filter(pa.array(stays))
 
 
-def _own(database: Database, name: str, keys: dict[str, pa.Array]) -> dict[str, int]:
+def _own(database: Database, name: str, keys: dict[str, KeyIndex]) -> dict[str, int]:
     """Ids of links from a table to itself that point to no row of it that stays."""
     own = [p for p in database.points(name).values() if isinstance(p, Link) and p.parent == name]
     found = dict.fromkeys((p.column for p in own), 0)
     for batch in _mended(database, name, [], keys, _Counts()) if own else ():
         for link in own:
             ids = key_ids(database.tables[name].schema[link.column], batch.column(link.column)).drop_null()
-            found[link.column] += int((looked_up(ids, keys[name]) < 0).sum())
+            found[link.column] += int((keys[name].places(ids) < 0).sum())
     return found
 
 
 def _found(
-    ids: pa.Array, way: Link | Reference, batch: pa.RecordBatch, database: Database, keys: dict[str, pa.Array]
+    ids: pa.Array, way: Link | Reference, batch: pa.RecordBatch, database: Database, keys: dict[str, KeyIndex]
 ) -> Flags:
     if isinstance(way, Link):
-        return np.asarray(looked_up(ids, keys[way.parent]) >= 0)
+        return np.asarray(keys[way.parent].places(ids) >= 0)
     there = np.zeros(len(ids), np.bool_)
     for parent, meant in way.parts(batch.column(way.by)):
         # Tables may refer to each other in a circle: what is not mended yet is looked up as it is.
-        known = keys.get(parent)
-        if known is None:
-            column = database.keys[parent]
-            read = [key_ids(database.tables[parent].schema[column], b.column(0))
-                    for b in database.tables[parent].batches([column])]  # fmt: skip
-            known = pa.concat_arrays(read) if read else pa.array([], pa.int64())
-        there |= _flags(meant) & (looked_up(ids, known) >= 0)
+        known = keys.get(parent) or _keys_of(database, parent)
+        there |= _flags(meant) & (known.places(ids) >= 0)
     return there
+
+
+def _keys_of(database: Database, name: str) -> KeyIndex:
+    """The keys of a table as they are."""
+    key = database.keys[name]
+    return KeyIndex(read_ids(database.tables[name], [key])[key])
 
 
 def _first(ids: pa.Array, seen: set[object]) -> Flags:

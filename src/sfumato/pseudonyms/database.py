@@ -249,7 +249,7 @@ def person_days(database: Database, recipe: LinkedRecipe, key: Key) -> NDArray[n
     people = database.people
     if not recipe.max_days or people.ids is None:
         return np.zeros(people.count, np.int64)
-    drawn = shifts(people.ids, key, recipe.max_days, domain="")
+    drawn = shifts(people.ids.ids, key, recipe.max_days, domain="")
     return np.asarray(drawn.to_numpy(zero_copy_only=False), np.int64)
 
 

@@ -25,6 +25,7 @@ from sfumato.counts import decimal_text, same_form, same_forms
 from sfumato.seeds import Key
 
 _BITS = 160
+_PIECE = 65_536
 _ALPHABET = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", np.uint8)
 _DAY_US = 86_400_000_000
 
@@ -74,13 +75,17 @@ def _digests(secret: bytes, texts: pa.Array, prefix: bytes = b"") -> NDArray[np.
     padded = secret.ljust(64, b"\0")
     inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in padded) + prefix)
     outer = hashlib.sha256(bytes(byte ^ 0x5C for byte in padded))
-    found = []
-    for message in texts.cast(pa.binary()).to_pylist():
-        first, second = inner.copy(), outer.copy()
-        first.update(message)
-        second.update(first.digest())
-        found.append(second.digest())
-    return np.frombuffer(b"".join(found), np.uint8).reshape(len(texts), 32)
+    found = np.empty((len(texts), 32), np.uint8)
+    messages = texts.cast(pa.binary())
+    for start in range(0, len(texts), _PIECE):  # few texts at a time become objects of Python
+        made = []
+        for message in messages.slice(start, _PIECE).to_pylist():
+            first, second = inner.copy(), outer.copy()
+            first.update(message)
+            second.update(first.digest())
+            made.append(second.digest())
+        found[start : start + len(made)] = np.frombuffer(b"".join(made), np.uint8).reshape(-1, 32)
+    return found
 
 
 # -- pseudonyms ----------------------------------------------------------------------------------

@@ -37,14 +37,15 @@ class HeldPseudonyms:
     def of(self, ids: pa.Array, domain: str) -> pa.Array:
         """The pseudonym of each id, missing for missing."""
         held = self._ids.get(domain)
-        if held is None or held.type != ids.type:
+        if held is None or held.ids.type != ids.type:
             return pseudonyms(ids, self.key, domain=domain)
-        at = pc.index_in(ids, value_set=held, skip_nulls=True)
-        if at.null_count != ids.null_count:
+        at = held.places(ids)
+        missing = at < 0
+        if int(missing.sum()) != ids.null_count:
             return pseudonyms(ids, self.key, domain=domain)
         if domain not in self._made:
-            self._made[domain] = pseudonyms(held, self.key, domain=domain)
-        return self._made[domain].take(at)
+            self._made[domain] = pseudonyms(held.ids, self.key, domain=domain)
+        return self._made[domain].take(pa.array(at, mask=missing))
 
 
 def pointing(

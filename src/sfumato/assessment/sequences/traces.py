@@ -183,8 +183,7 @@ def _column_things(
             record = np.full(len(owner), -1, np.int64)
             if records and link is not None:
                 ids = key_ids(database[name].schema[link.column], batch.column(1))
-                keys = database.people.keys[link.parent][0]
-                record = _places(ids, keys)
+                record = database.people.keys[link.parent][0].places(ids).astype(np.int64)
             if described.kind is Kind.CODES:
                 lists = pc.split_pattern(texts, described.separator)
                 rows = np.asarray(pc.list_parent_indices(lists))
@@ -207,12 +206,6 @@ def released_codes(database: Database, places: Sequence[str]) -> Things:
     parts = _column_things(database, places, known, records=False)
     ends = np.append(0, np.cumsum([len(known[p]) for p in places])).tolist()
     return _things(parts, {p: (ends[i], ends[i]) for i, p in enumerate(places)}, 0)
-
-
-def _places(ids: pa.Array, keys: pa.Array) -> Ints:
-    from sfumato.database.people import looked_up
-
-    return looked_up(ids, keys).astype(np.int64)
 
 
 # -- days, and the gaps between them -----------------------------------------------------------------------

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.database import Database, key_ids
-from sfumato.database.people import looked_up
+from sfumato.database.keys import KeyIndex
 from sfumato.synthesis.people.axes import NO_DAY, OFFSETS, Ints, ValueAxis, axis_of, days_of
 from sfumato.synthesis.people.structure import DATES, Branch, TableTree
 
@@ -70,7 +70,7 @@ def _table(
     parent = np.arange(read_.num_rows)
     if link is not None and above is not None:
         ids = key_ids(table.schema[link], read_[link].combine_chunks())
-        parent = looked_up(ids, above).astype(np.int64)
+        parent = KeyIndex(above).places(ids).astype(np.int64)
     days = None
     if branch.when is not None:
         day, there = days_of(read_[branch.when].combine_chunks())

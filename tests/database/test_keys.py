@@ -1,0 +1,56 @@
+"""Ids are looked up among keys as a dictionary of Python would, whatever they are and however far apart."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.database import keys
+from sfumato.database.keys import KeyIndex, distinct, repeated, repeated_keys
+
+_FAR = st.integers(-(2**63), 2**63 - 1)
+_NEAR = st.integers(-3, 12)
+_TEXT = st.text("aé0 ", max_size=4)
+
+
+@given(st.sampled_from([_FAR, _NEAR, _TEXT]).flatmap(
+    lambda kind: st.tuples(st.lists(kind | st.none()), st.lists(kind | st.none()))))  # fmt: skip
+def test_an_index_finds_the_first_place_of_every_id(drawn: tuple[list[object], list[object]]) -> None:
+    values, wanted = drawn
+    kind = pa.string() if any(isinstance(v, str) for v in values + wanted) else pa.int64()
+    held = KeyIndex(pa.array(values, kind))
+    first = {v: values.index(v) for v in values if v is not None}
+    assert held.places(pa.array(wanted, kind)).tolist() == [first.get(v, -1) for v in wanted]
+    there = [v for v in values if v is not None]
+    assert repeated(held.ids) == len({v for v in there if there.count(v) > 1})
+    assert set(distinct(held.ids).to_pylist()) == set(there)
+
+
+def test_texts_of_one_number_are_not_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "_WEIGHTS", keys._WEIGHTS[:1])  # every order of letters has one number
+    held = KeyIndex(pa.array(["ab", "cd"]))
+    assert held.places(pa.array(["ba", "cd", "dc"])).tolist() == [-1, 1, -1]
+    both = KeyIndex(pa.array(["ab", "ba"]))
+    assert both.places(pa.array(["ba", "ab", "aa"])).tolist() == [1, 0, -1]
+    assert repeated(pa.array(["ab", "ba", "ab"])) == 1
+    table = sf.scan(pa.table({"id": ["ab", "ba", "ab", "cd"]}))
+    assert repeated_keys(table, "id", 4, at_once=2) == 1
+
+
+@pytest.mark.parametrize("at_once", [2, 5, 100])
+def test_repeated_keys_are_counted_part_by_part(at_once: int) -> None:
+    ids = [1, 7, 7, -4, 9, -4, 12, 7, 13]
+    for values in (ids, [f"p{i}" for i in ids]):
+        table = sf.scan(pa.table({"id": values}))
+        assert repeated_keys(table, "id", len(ids), at_once) == 2
+
+
+def test_somebody_with_most_rows_is_said_and_handled() -> None:
+    people = {"patients": pa.table({"patient_id": range(1, 51), "sex": ["f", "m"] * 25})}
+    stays = pa.table({"stay_id": range(5_000), "patient_id": [1] * 4_900 + [2 + i % 49 for i in range(100)]})
+    with pytest.warns(sf.SfumatoWarning, match=r"one person has 4,900 of 5,000 rows"):
+        db = sf.scan_database({**people, "stays": stays})
+    assert sf.pseudonymize(db).data["stays"].rows() == 5_000
