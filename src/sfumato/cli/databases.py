@@ -11,7 +11,9 @@ from rich.text import Text
 
 from sfumato.cli.scores import shown, without_details
 from sfumato.cli.terminal import Terminal
-from sfumato.errors import SfumatoError, printable
+from sfumato.errors import DataError, SfumatoError, printable
+from sfumato.io.addresses import is_url, local_path
+from sfumato.io.engines import DATABASES, table_names
 
 if TYPE_CHECKING:
     from sfumato.database import Database
@@ -19,9 +21,16 @@ if TYPE_CHECKING:
     from sfumato.release import DatabaseRelease
 
 
-def is_database(data: str) -> bool:
-    """Whether data are several tables: a declared folder, a DuckDB file, or files of different columns."""
-    path = Path(data)
+def is_database(data: str, table: str | None = None) -> bool:
+    """Whether data are several tables: a declared folder, a database, or files of different columns.
+
+    table: one that was named, and is then meant alone.
+    """
+    if table is not None:
+        return False
+    if is_url(data) and local_path(data) is None:
+        return data.partition("://")[0].lower().partition("+")[0] in DATABASES and len(table_names(data)) > 1
+    path = Path(local_path(data) or data) if is_url(data) else Path(data)
     if path.is_file():
         return path.suffix in (".duckdb", ".ddb")
     if not path.is_dir():
@@ -55,11 +64,28 @@ def opened(data: str, like: str | None = None) -> Database:
     from sfumato.io.databases import scan_database
     from sfumato.io.declarations import DECLARATION
 
-    path = Path(data)
-    inner = path / "public" if (path / "public" / DECLARATION).is_file() else path
+    if is_url(data):
+        return scan_database(data, check=False, keep_text=True)
+    inner = _inner(data)
     declared = None if like is None or (inner / DECLARATION).is_file() else Path(like) / DECLARATION
     schema = declared if declared is not None and declared.is_file() else None
     return scan_database(str(inner), schema, check=False, keep_text=True)
+
+
+def _inner(data: str) -> Path:
+    """The folder that holds the tables: of a release, its public part."""
+    from sfumato.io.declarations import DECLARATION
+
+    path = Path(data)
+    return path / "public" if (path / "public" / DECLARATION).is_file() else path
+
+
+def _sound(terminal: Terminal, data: str) -> Database:
+    """A database whose keys hold; what is odd and no obstacle is said."""
+    found = opened(data).check()
+    for difference in found.differences:
+        terminal.note(f"{difference}.")
+    return found
 
 
 def describe_database(terminal: Terminal, data: str, html: Path | None, overwrite: bool) -> None:
@@ -97,7 +123,7 @@ def init_database(terminal: Terminal, data: str, out: Path, force: bool) -> None
     from sfumato.plan.database_proposal import propose_database
 
     out.mkdir(parents=True, exist_ok=True)
-    found, declared, plan = propose_database(data, out)
+    found, declared, plan = propose_database(data if is_url(data) else str(_inner(data)), out)
     files = [out / DECLARATION, out / "plan.toml"]
     for path, text in zip(files, (declared, plan), strict=True):
         write_text(path, text, overwrite=force)
@@ -143,6 +169,43 @@ def run_plan(terminal: Terminal, plan: Path, out: Path, overwrite: bool) -> int:
     return 0 if found.passed else 1
 
 
+def pseudonymize_database(
+    terminal: Terminal, step: Step, data: str, out: Path, *, keep_text: bool, overwrite: bool
+) -> None:
+    """Keys of all linked tables under one key, dates of a person moved alike, as a release."""
+    from sfumato.pseudonyms import pseudonymize
+    from sfumato.release import DatabaseRelease
+
+    DatabaseRelease.require_place(out, overwrite=overwrite)
+    release = pseudonymize(_sound(terminal, data), keep_text=keep_text, **step.settings)
+    release.save(out, overwrite=overwrite)
+    rows = {name: table.rows() for name, table in release.data.tables.items()}
+    terminal.result(
+        [
+            Text(f"Release written to {out.name}: {len(rows)} tables.", "green"),
+            Padding(Text(printable(release.guarantee.text())), (1, 0, 1, 2)),
+            Text(f"Next: sfumato verify {out.name}"),
+        ],
+        {"written": str(out), "rows": rows, "guarantee": json.loads(release.guarantee.to_json())},
+    )
+
+
+def convert_database(terminal: Terminal, data: str, out: Path, overwrite: bool) -> None:
+    """Tables that came from FHIR as resources again: a folder of bulk NDJSON, every resource valid."""
+    from sfumato.io.fhir.bulk import FORM
+    from sfumato.io.fhir.resources import write_fhir
+
+    found = opened(data).check()
+    if found.form != FORM:
+        raise DataError(
+            "these are several tables, and not of FHIR: convert writes one table, or FHIR bulk data.",
+            hint="name one of its files; a release is a folder of Parquet files",
+        )
+    files = write_fhir(found, out, overwrite=overwrite)
+    said = f"{len(files)} files of FHIR resources written to {out.name}, all valid."
+    terminal.result(Text(said, "green"), {"written": [str(p) for p in files]})
+
+
 def synthesize_database(
     terminal: Terminal, step: Step, data: str, out: Path, *, seed: int | None, overwrite: bool
 ) -> int:
@@ -151,7 +214,7 @@ def synthesize_database(
     from sfumato.release import DatabaseRelease
 
     DatabaseRelease.require_place(out, overwrite=overwrite)
-    release = synthesized_people(step, opened(data).check(), seed=seed)
+    release = synthesized_people(step, _sound(terminal, data), seed=seed)
     release.save(out, overwrite=overwrite)
     rows = {name: table.rows() for name, table in release.data.tables.items()}
     terminal.result(

@@ -10,7 +10,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.commands import Data, KeepText, Overwrite, ReadOptions, SchemaFile
-from sfumato.cli.databases import describe_database, is_database
+from sfumato.cli.databases import convert_database, describe_database, is_database
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import printable
 
@@ -35,7 +35,7 @@ def describe(
 
     Shows names and numbers only, no value of a cell. Several tables in a folder are shown with their links.
     """
-    if schema is None and is_database(data):
+    if schema is None and is_database(data, reading.table):
         describe_database(terminal, data, html, overwrite)
         return
     from sfumato.description import describe as look
@@ -121,7 +121,13 @@ def convert(
     keep_text: KeepText = False,
     overwrite: Overwrite = False,
 ) -> None:
-    """Write data in another format: CSV, Parquet, Arrow, Excel, SPSS, Stata, SAS transport."""
+    """Write data in another format: CSV, Parquet, Arrow, Excel, SPSS, Stata, SAS transport.
+
+    Linked tables that came from FHIR, such as a release of them, become a folder of bulk NDJSON again.
+    """
+    if schema is None and is_database(data, reading.table):
+        convert_database(terminal, data, out, overwrite)
+        return
     from sfumato.io import write
 
     table = reading.scan(data, schema, keep_text=keep_text)

@@ -53,7 +53,7 @@ def init(
     The plan runs as it is, and k-anonymizes; what it makes is stamped DRAFT until a person has signed it.
     Who receives the file decides its limits: asked at a terminal, else --recipient, else the public.
     """
-    if is_database(data):
+    if is_database(data, reading.table):
         init_database(terminal, data, out, force)
         return
     from sfumato.plan.limits import recipient as known

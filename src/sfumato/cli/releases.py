@@ -12,6 +12,7 @@ from rich.text import Text
 
 from sfumato.cli.anonymization import Out
 from sfumato.cli.commands import Data, KeepText, Overwrite, ReadOptions, SchemaFile
+from sfumato.cli.databases import is_database, pseudonymize_database
 from sfumato.cli.exit_codes import NOT_TRUSTED
 from sfumato.cli.signing import Trusted
 from sfumato.cli.terminal import Terminal
@@ -39,7 +40,8 @@ def pseudonymize(
     """Replace what names people by keyed pseudonyms, and write a release.
 
     The result is not anonymous. Its public/ may be given to whom personal data may be given; its
-    internal/ holds the key and must not leave.
+    internal/ holds the key and must not leave. Linked tables (a folder, a database) are replaced together, so
+    that every join stays.
     """
     from sfumato.cli.method_options import step_of
     from sfumato.plan.production import Surroundings, produce
@@ -47,6 +49,9 @@ def pseudonymize(
 
     step = step_of("pseudonymize", method, settings or {})
     step.build()
+    if schema is None and is_database(data, reading.table):
+        pseudonymize_database(terminal, step, data, out, keep_text=keep_text, overwrite=overwrite)
+        return
     Release.require_place(out, overwrite=overwrite)  # before the data is read
     table = reading.scan(data, schema, keep_text=keep_text)
     if schema is None:

@@ -64,7 +64,7 @@ def synthesize(
     from sfumato.cli.method_options import step_of
     from sfumato.plan.production import PEOPLE
 
-    if schema is None and is_database(data):
+    if schema is None and is_database(data, reading.table):
         step = step_of("synthesize", method or PEOPLE, settings or {})
         return synthesize_database(terminal, step, data, out, seed=seed, overwrite=overwrite)
     from sfumato.plan.command import paid_for

@@ -52,7 +52,7 @@ from sfumato.assessment.database import assess_database
 from sfumato.assessment.judgement import Assessment
 from sfumato.database import Database
 from sfumato.errors import PlanError
-from sfumato.io.addresses import from_folder
+from sfumato.io.addresses import from_folder, require_consent
 from sfumato.io.databases import scan_database
 from sfumato.methods.shapes import as_day
 from sfumato.plan.production import PEOPLE, synthesized_people
@@ -108,9 +108,14 @@ class DatabasePlan:
 
     def database(self) -> Database:
         """The tables it names, checked."""
+        return self._tables(self.document["database"]["data"])
+
+    def _tables(self, data: str) -> Database:
+        """Tables that it names, by its declaration; on another machine only with consent."""
         entry = self.document["database"]
+        require_consent(data, f"the data of {self.name}")
         declared = self.folder / entry["declared"] if "declared" in entry else None
-        return scan_database(from_folder(entry["data"], self.folder), declared, mend=entry.get("mend", False))
+        return scan_database(from_folder(data, self.folder), declared, mend=entry.get("mend", False))
 
     @property
     def limits(self) -> dict[str, float]:
@@ -127,10 +132,7 @@ class DatabasePlan:
         """Whom the release is made of, and whom attacks are compared with: held back, or in other tables."""
         asked = self.document.get("assess", {})
         if "control" in asked:
-            entry = self.document["database"]
-            declared = self.folder / entry["declared"] if "declared" in entry else None
-            others = from_folder(asked["control"], self.folder)
-            return database, scan_database(others, declared, mend=entry.get("mend", False))
+            return database, self._tables(asked["control"])
         if "hold_back" not in asked:
             return database, None
         return held_back(database, asked["hold_back"], Key.fresh())

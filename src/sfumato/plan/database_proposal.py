@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sfumato.database import Database
 from sfumato.errors import SfumatoError
+from sfumato.io.addresses import is_url, local_path, with_relative_file, without_secrets
 from sfumato.io.databases import scan_database
 from sfumato.io.declarations import DECLARATION, database_toml
 from sfumato.plan.holdback import suggested
@@ -44,6 +45,8 @@ def _persons(database: Database) -> int:
 def _relative(data: str, folder: Path) -> str:
     import os
 
+    if is_url(data) and local_path(data) is None:
+        return with_relative_file(without_secrets(data)[0], lambda path: os.path.relpath(path, folder))
     path = Path(data)
     return os.path.relpath(path, folder) if path.exists() and not path.is_absolute() else data
 

@@ -79,7 +79,9 @@ class LinkedModel:
         )
         keys = {n: key for n, key in before.keys.items() if n in tables}
         return DatabaseRelease(
-            Database({n: tables[n] for n in before.tables if n in tables}, links, keys, apart),
+            Database(
+                {n: tables[n] for n in before.tables if n in tables}, links, keys, apart, form=before.form
+            ),
             self.guarantee,
             InternalRecord(key=own, seed=seed, plan={**self.plan, "persons": many}),
             _ABOUT,
