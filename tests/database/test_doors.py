@@ -195,3 +195,46 @@ def test_a_release_of_fhir_becomes_resources_again() -> None:
     )
     folder({}, {}, {})
     assert "not of FHIR" in ask("convert", "data", "out.csv", code=2)
+
+
+# -- concepts ----------------------------------------------------------------------------------------
+
+
+def climbing_cdm() -> sf.Database:
+    """40 conditions of ten persons each; ten of them lie under each of four families, which lie under 9."""
+    rows = {name: table.to_arrow() for name, table in sf.samples.omop(60).tables.items()}
+    ids = list(range(1, 401))
+    people = {
+        "gender_concept_id": 8507,
+        "year_of_birth": 1950,
+        "race_concept_id": 0,
+        "ethnicity_concept_id": 0,
+    }
+    rows["person"] = pa.table({"person_id": ids, **{name: [value] * 400 for name, value in people.items()}})
+    concepts = [1000 + i % 40 for i in range(400)]
+    rows["condition_occurrence"] = pa.table({
+        "condition_occurrence_id": ids, "person_id": ids, "condition_concept_id": concepts,
+        "condition_type_concept_id": [0] * 400,
+    })  # fmt: skip
+    family = [(100 + c % 4, c, 1) for c in range(1000, 1040)]
+    roots = [(9, c, 2) for c in range(1000, 1040)] + [(9, f, 1) for f in range(100, 104)]
+    other = [(900, c, 1) for c in range(1000, 1040)]  # a parent of all: never the nearest
+    pairs = [*family, *roots, *other, *((c, c, 0) for c in range(1000, 1040))]
+    names = ("ancestor_concept_id", "descendant_concept_id", "min_levels_of_separation")
+    rows["concept_ancestor"] = pa.table(dict(zip(names, map(list, zip(*pairs, strict=True)), strict=True)))
+    kept = ("person", "condition_occurrence", "concept", "cdm_source", "concept_ancestor")
+    return sf.scan_database({name: rows[name] for name in kept})
+
+
+@pytest.mark.filterwarnings("ignore::sfumato.SfumatoWarning")
+def test_concepts_climb_their_ancestors() -> None:
+    before, place = climbing_cdm(), "condition_occurrence.condition_concept_id"
+    release = sf.anonymize_database(before, sf.KMAnonymity(30, 1), codes=[place], columns=[])
+    release.save("release")
+    assert sf.verify("release").ok
+    out = sf.scan_database("release/public")
+    after = out["condition_occurrence"].to_arrow()["condition_concept_id"]
+    assert out.form == "omop 5.4" and after.type == pa.int64() and after.null_count == 0
+    assert set(after.to_pylist()) == {100, 101, 102, 103}  # never 900, nor 9: each has ten persons too few
+    found = sf.assess_database(before, release, codes=[place], columns=[], thresholds={"risk": 0.5})
+    assert "understood" not in str(found.because) and found["linking by 1 code"].value < 1 / 30

@@ -28,6 +28,7 @@ from sfumato.criteria import KMAnonymity
 from sfumato.database import Database
 from sfumato.errors import DataError, ParameterError, SfumatoWarning, listed
 from sfumato.hierarchy import Hierarchy, Icd9, Icd10, Recipe
+from sfumato.io.omop.ancestors import ancestor_table, chains
 from sfumato.privacy import Guarantee, Unit
 from sfumato.privacy import KMAnonymity as Claim
 from sfumato.pseudonyms import pseudonymize
@@ -60,7 +61,7 @@ def anonymize_database(
         too: its days climb to weeks, months, quarters and years. By default all of kind codes and all that
         have a hierarchy.
     hierarchies: by `table.column`: a hierarchy, a recipe, or "icd9" or "icd10"; without one a code stays
-    or is dropped.
+        or is dropped. Concepts of an OMOP CDM climb its `concept_ancestor`, where it is there.
     columns: what else an intruder knows of a person: columns of the table of persons, by default those of
         role quasi-identifier there. Classes of fewer than k persons have them withheld.
     key: of the pseudonyms; None draws one that nobody needs to keep.
@@ -184,6 +185,8 @@ def _hierarchy(
     """The levels of each value without the root; a value that is not in the hierarchy stands by itself."""
     if given is None and _described(database, place).type in _DATES:
         return [_calendar(v) for v in values]
+    if given is None and (above := ancestor_table(database, place)) is not None:
+        return chains(above, values)
     if given is None or not values:
         return [(v,) for v in values]
     recipe = NAMED.get(given) if isinstance(given, str) else given

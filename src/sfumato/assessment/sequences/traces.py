@@ -21,6 +21,7 @@ from sfumato.assessment.sequences.vocabulary import meaning
 from sfumato.database import Database
 from sfumato.database.ids import key_ids
 from sfumato.hierarchy import Hierarchy, Recipe
+from sfumato.io.omop.ancestors import ancestor_table, ancestors
 from sfumato.schema import Kind, Role
 
 Ints = NDArray[np.int64]
@@ -145,7 +146,8 @@ def _values(
         first[place] = (len(nodes), at)
         name, column = split([place], original)[0]
         unit = "date" if original[name].schema[column].type in _DATES else ""
-        found = meaning(list(leaves[place]), list(labels[place]), given.get(place), unit=unit)
+        above = given.get(place) or _concepts_above(original, place, list(leaves[place]))
+        found = meaning(list(leaves[place]), list(labels[place]), above, unit=unit)
         nodes += [n + at for n in found.nodes]
         unread |= {i + at for i in found.unread} if not unit else set()  # a date that was moved is still one
         at += len(labels[place])
@@ -155,6 +157,12 @@ def _values(
     lost = float(np.isin(after.item, list(unread)).mean()) if len(after.item) and unread else 0.0
     before, other = sorted_sides[0], sorted_sides[1] if control is not None else None
     return Trace(kind, before, other, after, start, flat, lost)
+
+
+def _concepts_above(database: Database, place: str, values: Sequence[str]) -> Mapping[str, set[str]] | None:
+    """What the vocabulary of a CDM has above concepts; None for all else."""
+    table = ancestor_table(database, place)
+    return None if table is None else ancestors(table, values)
 
 
 _Part = tuple[str, Ints, Ints, Ints]

@@ -6,7 +6,7 @@ by any tool. What stands for no value of the original is counted and said: it wa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,11 +36,14 @@ class Meaning:
 def meaning(
     leaves: Sequence[str],
     labels: Sequence[str],
-    given: Hierarchy | Recipe | str | None = None,
+    given: Hierarchy | Recipe | Mapping[str, Iterable[str]] | str | None = None,
     *,
     unit: str = "",
 ) -> Meaning:
-    """leaves: values of the original and the control. labels: released ones. unit: "date" for days."""
+    """leaves: values of the original and the control. labels: released ones. unit: "date" for days.
+
+    given: what is above the values: a hierarchy, the name of one, or by value all that stands above it.
+    """
     found: list[set[int]] = [set() for _ in leaves]
     known = {label: i for i, label in enumerate(labels)}
     own = {leaf for leaf in leaves if leaf in known}
@@ -65,9 +68,11 @@ _Known = Hierarchy | Recipe | None
 
 
 def _paths(
-    leaves: Sequence[str], given: Hierarchy | Recipe | str | None
+    leaves: Sequence[str], given: Hierarchy | Recipe | Mapping[str, Iterable[str]] | str | None
 ) -> tuple[dict[str, tuple[str, ...]], _Known]:
     """The levels above each value: of the hierarchy that was given, or of a dictionary it seems to be of."""
+    if isinstance(given, Mapping):
+        return {leaf: tuple(given.get(leaf, ())) for leaf in leaves}, None
     if given is not None:
         recipe = _NAMED.get(given) if isinstance(given, str) else given
         return ({}, None) if recipe is None else (_rows(recipe, leaves), recipe)
