@@ -39,7 +39,7 @@ def ancestors(table: Table, values: Sequence[str]) -> dict[str, set[str]]:
 
 
 def chains(table: Table, values: Sequence[str]) -> list[tuple[str, ...]]:
-    """For each concept id the levels above it, itself first, all as many; one without ancestors is repeated."""
+    """For each concept id the levels above it, itself first, all equally long."""
     above = ancestors(table, values)
     weight: dict[str, int] = {}  # how many concepts of the data lie below
     for own in above.values():
