@@ -59,17 +59,20 @@ def _differ(folder: Path) -> bool:
     return len(heads) > 1
 
 
-def opened(data: str, like: str | None = None) -> Database:
-    """A database from a folder, a DuckDB file, or a release. like: another one, whose declaration holds."""
+def opened(data: str, like: str | None = None, *, check: bool = False, keep_text: bool = True) -> Database:
+    """A database from a folder, an address, or a release. like: another one, whose declaration holds.
+
+    check: refuse keys that do not hold, and say what is odd and no obstacle.
+    """
     from sfumato.io.databases import scan_database
     from sfumato.io.declarations import DECLARATION
 
     if is_url(data):
-        return scan_database(data, check=False, keep_text=True)
+        return scan_database(data, check=check, keep_text=keep_text)
     inner = _inner(data)
     declared = None if like is None or (inner / DECLARATION).is_file() else Path(like) / DECLARATION
     schema = declared if declared is not None and declared.is_file() else None
-    return scan_database(str(inner), schema, check=False, keep_text=True)
+    return scan_database(str(inner), schema, check=check, keep_text=keep_text)
 
 
 def _inner(data: str) -> Path:
@@ -78,14 +81,6 @@ def _inner(data: str) -> Path:
 
     path = Path(data)
     return path / "public" if (path / "public" / DECLARATION).is_file() else path
-
-
-def _sound(terminal: Terminal, data: str) -> Database:
-    """A database whose keys hold; what is odd and no obstacle is said."""
-    found = opened(data).check()
-    for difference in found.differences:
-        terminal.note(f"{difference}.")
-    return found
 
 
 def describe_database(terminal: Terminal, data: str, html: Path | None, overwrite: bool) -> None:
@@ -177,7 +172,9 @@ def pseudonymize_database(
     from sfumato.release import DatabaseRelease
 
     DatabaseRelease.require_place(out, overwrite=overwrite)
-    release = pseudonymize(_sound(terminal, data), keep_text=keep_text, **step.settings)
+    release = pseudonymize(
+        opened(data, check=True, keep_text=keep_text), keep_text=keep_text, **step.settings
+    )
     release.save(out, overwrite=overwrite)
     rows = {name: table.rows() for name, table in release.data.tables.items()}
     terminal.result(
@@ -214,7 +211,7 @@ def synthesize_database(
     from sfumato.release import DatabaseRelease
 
     DatabaseRelease.require_place(out, overwrite=overwrite)
-    release = synthesized_people(step, _sound(terminal, data), seed=seed)
+    release = synthesized_people(step, opened(data, check=True), seed=seed)
     release.save(out, overwrite=overwrite)
     rows = {name: table.rows() for name, table in release.data.tables.items()}
     terminal.result(
