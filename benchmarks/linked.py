@@ -1,10 +1,14 @@
 """Linked tables: DE-SynPUF and diabetes130 as three tables each, pseudonymized, dated and under k^m.
 
     python benchmarks/linked.py [--m 2] [--skip-codes] [--engine files|duckdb|spark] [--only NAME]
+    python benchmarks/linked.py --giant 10000000
 
 Prints processor seconds, then what was counted: dangling keys, persons whose dates moved by more than one
 number of days; people in groups below five by known codes, with sex and age band, before and after, by brute
-force on a sample of people; codes dropped, levels raised, and what dropping alone costs.
+force on a sample of people; codes dropped, levels raised, and what dropping alone costs. With --giant: one of
+2,000 simulated patients has so many stays, the others five each; processor seconds and the peak of memory.
+
+Spark's workers must find Sfumato: PYSPARK_PYTHON names the Python that has it.
 """
 
 from __future__ import annotations
@@ -92,7 +96,11 @@ def main() -> None:
     parser.add_argument("--skip-codes", action="store_true")
     parser.add_argument("--engine", choices=("files", "duckdb", "spark"), default="files")
     parser.add_argument("--only", choices=("DE-SynPUF", "diabetes130"))
+    parser.add_argument("--giant", type=int, help="stays of one patient")
     asked = parser.parse_args()
+    if asked.giant:
+        giant(asked.giant)
+        return
     warnings.simplefilter("ignore", sf.SfumatoWarning)
     with tempfile.TemporaryDirectory() as name:
         for title, make in (("DE-SynPUF", desynpuf), ("diabetes130", diabetes130)):
@@ -115,6 +123,34 @@ def main() -> None:
                 print(f"  persons with unequal shifts: {unequal_shifts(database, release, out)}")
             if not asked.skip_codes:
                 codes(database, asked.m, ["sex", "age_band"] if dated else ["gender", "age"])
+
+
+def giant(stays: int) -> None:
+    """One patient with nearly all rows: found, checked, pseudonymized, written, verified."""
+    import resource
+
+    import duckdb
+
+    with tempfile.TemporaryDirectory() as name:
+        data, out = Path(name) / "data", Path(name) / "out"
+        data.mkdir()
+        duckdb.sql(
+            f"COPY (SELECT i AS patient_id, i % 2 AS sex FROM range(2000) t(i)) TO '{data}/patients.parquet'"
+        )
+        duckdb.sql(
+            f"COPY (SELECT i AS stay_id, if(i < {stays}, 0, 1 + i % 1999) AS patient_id, DATE '2010-01-01' + "
+            f"CAST(hash(i) % 3000 AS INT) AS admitted FROM range({stays + 10_000}) t(i)) "
+            f"TO '{data}/stays.parquet'"
+        )
+        steps = {
+            "pseudonymized": lambda: sf.pseudonymize(sf.scan_database(data), shift_dates=365).save(out),
+            "verified": lambda: sf.verify(out),
+        }
+        for title, step in steps.items():
+            start = time.process_time()
+            step()
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+            print(f"{stays:,} stays {title}: {time.process_time() - start:.0f} s, up to here {peak:,.0f} MB")
 
 
 def in_engine(folder: Path, engine: str) -> Any:

@@ -61,17 +61,20 @@ def _differ(folder: Path) -> bool:
     return len(heads) > 1
 
 
-def opened(data: str, like: str | None = None) -> Database:
-    """A database from a folder, a DuckDB file, or a release. like: another one, whose declaration holds."""
+def opened(data: str, like: str | None = None, *, check: bool = False, keep_text: bool = True) -> Database:
+    """A database from a folder, an address, or a release. like: another one, whose declaration holds.
+
+    check: refuse keys that do not hold, and say what is odd and no obstacle.
+    """
     from sfumato.io.databases import scan_database
     from sfumato.io.declarations import DECLARATION
 
     if is_url(data):
-        return scan_database(data, check=False, keep_text=True)
+        return scan_database(data, check=check, keep_text=keep_text)
     inner = _inner(data)
     declared = None if like is None or (inner / DECLARATION).is_file() else Path(like) / DECLARATION
     schema = declared if declared is not None and declared.is_file() else None
-    return scan_database(str(inner), schema, check=False, keep_text=True)
+    return scan_database(str(inner), schema, check=check, keep_text=keep_text)
 
 
 def _inner(data: str) -> Path:
@@ -80,14 +83,6 @@ def _inner(data: str) -> Path:
 
     path = Path(data)
     return path / "public" if (path / "public" / DECLARATION).is_file() else path
-
-
-def _sound(terminal: Terminal, data: str) -> Database:
-    """A database whose keys hold; what is odd and no obstacle is said."""
-    found = opened(data).check()
-    for difference in found.differences:
-        terminal.note(f"{difference}.")
-    return found
 
 
 def describe_database(terminal: Terminal, data: str, html: Path | None, overwrite: bool) -> None:
@@ -182,7 +177,9 @@ def pseudonymize_database(
     from sfumato.release import DatabaseRelease
 
     DatabaseRelease.require_place(out, overwrite=overwrite)
-    release = pseudonymize(_sound(terminal, data), keep_text=keep_text, **step.settings)
+    release = pseudonymize(
+        opened(data, check=True, keep_text=keep_text), keep_text=keep_text, **step.settings
+    )
     release.save(out, overwrite=overwrite)
     rows = {name: table.rows() for name, table in release.data.tables.items()}
     terminal.result(
@@ -223,7 +220,7 @@ def synthesize_database(
 
     if book is None or not left_behind(out):  # else a command that was stopped is finished
         DatabaseRelease.require_place(out, overwrite=overwrite)
-    database = as_trusted(_sound(terminal, data), book)
+    database = as_trusted(opened(data, check=True), book)
     if book is not None or step.spends().claimed:
         require_paid(step, database)
         require_payer(book, data, database[database.root], other_people)
