@@ -29,11 +29,11 @@ from sfumato.synthesis.constraints import Implies, Never, Within
 from sfumato.synthesis.private import (
     PrivateModel,
     PrivateSynthesizer,
-    exact_counts,
     measurement,
     potentials,
     purse,
     resolution,
+    synthesizer,
 )
 
 SCHEMA = sf.Schema(
@@ -276,14 +276,15 @@ def test_scores_against_the_data_are_noticed(monkeypatch: pytest.MonkeyPatch, tm
 
 def test_amounts_that_follow_the_data_are_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The split of the budget by the exact number of rows instead of the noisy one."""
-    as_it_is = exact_counts.Counted
+    as_it_is = synthesizer.count
     exact = [0]
 
-    def counted(sizes: Any, rows: int, *rest: Any) -> Any:
-        exact[0] = rows
-        return as_it_is(sizes, rows, *rest)
+    def counted(*asked: Any) -> Any:
+        found = as_it_is(*asked)
+        exact[0] = found.rows
+        return found
 
-    monkeypatch.setattr(exact_counts, "Counted", counted)
+    monkeypatch.setattr(synthesizer, "count", counted)
     monkeypatch.setattr(measurement.budget, "one_way_share", lambda *_: 0.3 + 1e-4 * exact[0])
     with pytest.raises(Refuted, match="another amount"):
         compare(monkeypatch, tmp_path, PrivateSynthesizer(epsilon=1.0), one())
@@ -291,8 +292,6 @@ def test_amounts_that_follow_the_data_are_noticed(monkeypatch: pytest.MonkeyPatc
 
 def test_types_of_the_frame_are_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Rows given back with the frame's own types: its whole numbers are floats where one is missing."""
-    from sfumato.synthesis.private import synthesizer
-
     monkeypatch.setattr(synthesizer, "kind_of", lambda source, domain: source)
     with pytest.raises(Refuted, match="types"):
         compare(monkeypatch, tmp_path, PrivateSynthesizer(epsilon=1.0), one(age=None))
