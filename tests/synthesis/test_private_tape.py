@@ -11,6 +11,7 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -50,6 +51,15 @@ WEIGHT = sf.Column(
     "w", sf.Kind.NUMERIC, sf.Role.WEIGHT, edges=(0, 8), missing_codes=(99,), provenance=PUBLIC, type="real"
 )
 PERSONS = sf.Schema((*SCHEMA, sf.Column("who", sf.Kind.NOMINAL, sf.Role.PERSON, type="integer")))
+_SPAN = {"edges": (date(2010, 1, 1), date(2012, 1, 1)), "provenance": PUBLIC}
+NUMBERS = sf.Schema(
+    (
+        *SCHEMA,
+        sf.Column("cost", sf.Kind.NUMERIC, edges=(0.0, 1e5), missing=False, clamp=True, provenance=PUBLIC),
+        sf.Column("came", sf.Kind.DATE, **_SPAN),
+        sf.Column("left", sf.Kind.DATE, **_SPAN),
+    )
+)
 CONSTRAINTS = (Never({"sex": "m", "ward": "e"}), Implies({"age": 10}, {"sick": 0}))
 
 
@@ -116,6 +126,18 @@ def frame(rows: int, seed: int) -> pd.DataFrame:
     )
 
 
+def days(rows: int) -> dict[str, Any]:
+    random = np.random.default_rng(4)
+    came = random.integers(0, 600, rows)
+    cost = np.where(random.random(rows) < 0.5, 0.0, random.lognormal(5, 1, rows).round(2))
+    start = np.datetime64("2010-01-01")
+    moved = {"came": start + came, "left": start + came + random.geometric(0.2, rows)}
+    return {"cost": cost, **{name: pd.array(day.astype(object)) for name, day in moved.items()}}
+
+
+_DAYS = {"came": date(2010, 5, 1), "left": date(2010, 5, 4)}
+
+
 def one(**cells: Any) -> list[dict[str, Any]]:
     return [{"sex": "f", "age": 30, "sick": 1, "ward": "a", "who": 10**6, "w": 8.0, **cells}]
 
@@ -139,17 +161,20 @@ def compare(
     more: list[dict[str, Any]],
     rows: int = 300,
     persons: bool = False,
+    numbers: bool = False,
 ) -> None:
     tape = taped(monkeypatch)
     found = []
     data = frame(rows, 1)
+    if numbers:
+        data = data.assign(**days(rows))
     for number, here in enumerate((data, pd.concat([data, pd.DataFrame(more)], ignore_index=True))):
         tape.place = None if number == 0 else 0
         here = here if persons else here.drop(columns="who")
         here = here if method.weight else here.drop(columns="w")
         here["sex"] = here["sex"].astype("category")  # its type lists the values that occur
         (folder / str(number)).mkdir()
-        schema = PERSONS if persons else SCHEMA
+        schema = PERSONS if persons else NUMBERS if numbers else SCHEMA
         model = method.fit(sf.scan(here, sf.Schema((*schema, WEIGHT)) if method.weight else schema))
         found.append(everything(model, folder / str(number)))
     if tape.place != len(tape.asked):
@@ -190,6 +215,57 @@ def test_a_row_of_tied_columns_shows_in_nothing_but_the_noise(
     monkeypatch.setattr(resolution, "FINE", 2)
     tied = (Within("ward", "sick", {0: ["a", "b"], 1: ["c", "d", "e"]}),)
     compare(monkeypatch, tmp_path, PrivateSynthesizer(epsilon=1.0, delta=delta, constraints=tied), more)
+
+
+@pytest.mark.parametrize(
+    ("delta", "more"),
+    [
+        (1e-6, {"cost": 0.0, "came": date(2010, 5, 1), "left": date(2010, 5, 4)}),
+        (1e-6, {"cost": 99_999.0, "came": date(2010, 1, 1), "left": date(2012, 1, 1)}),
+        (1e-6, {"cost": 1e9, "came": date(2011, 5, 1), "left": date(2010, 5, 1)}),
+        (1e-6, {"cost": 1.0, "came": None, "left": date(2010, 5, 1)}),
+        (1e-6, {"cost": 1.0, "came": date(2010, 5, 1), "left": None}),
+        (1e-6, {"cost": 1.0, "came": None, "left": None}),
+        (0.0, {"cost": 99_999.0, "came": None, "left": date(2010, 5, 1)}),
+    ],
+    ids=[
+        "where many are",
+        "where nobody is",
+        "beyond, and out of order",
+        "no first",
+        "no second",
+        "neither",
+        "pure",
+    ],
+)
+def test_a_row_of_numbers_shows_in_nothing_but_the_noise(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, delta: float, more: dict[str, Any]
+) -> None:
+    """Cells that are cut by what was measured, and an order that is a difference."""
+    method = PrivateSynthesizer(epsilon=5.0, delta=delta, constraints=(sf.Ordered("came", "left"),))
+    compare(monkeypatch, tmp_path, method, one(**more), numbers=True)
+
+
+def test_cuts_that_follow_the_data_are_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Cells cut where people are, instead of where noise says so."""
+    as_it_is = measurement.grain.finer
+    exact: dict[str, Any] = {}
+
+    def seen(cells: Any, counts: Any, noise: float) -> Any:
+        return as_it_is(cells, exact["table"].astype(float), 0.0)
+
+    def table(own: Any, counts: Any, *rest: Any) -> Any:
+        exact["table"] = counts
+        return real(own, counts, *rest)
+
+    real = purse.Purse.table
+    monkeypatch.setattr(purse.Purse, "table", table)
+    monkeypatch.setattr(measurement.grain, "finer", seen)
+    monkeypatch.setattr(measurement.grain, "_FINEST", 10**6)
+    with pytest.raises(Refuted, match="another question"):
+        compare(
+            monkeypatch, tmp_path, PrivateSynthesizer(epsilon=5.0), one(cost=77_777.0, **_DAYS), numbers=True
+        )
 
 
 @MODES
