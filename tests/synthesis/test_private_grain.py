@@ -61,6 +61,9 @@ def test_what_the_bins_say_already_is_left_alone() -> None:
         number(edges=(0, 1, 2, 3), type="integer"),
         number(edges=(0.0, 9.0), draw="lower"),
         number(edges=(0.0, float("inf"))),
+        number(edges=(-1.7e308, 1.7e308)),
+        number(edges=(5e-324, 1e-323)),
+        number(edges=tuple(range(0, 300_000, 4)), type="integer"),
     ):
         assert grid(Codebook.declared(column)) is None
 

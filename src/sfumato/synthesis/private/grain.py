@@ -55,8 +55,8 @@ def grid(book: Codebook) -> tuple[Ends, Ints] | None:
     starts = np.union1d(low, marks[(marks >= first) & (marks <= last)])
     bins = np.searchsorted(low, starts, side="right") - 1
     starts, bins = starts[starts <= high[bins]], bins[starts <= high[bins]]
-    if len(starts) <= len(low) + 1:
-        return None  # but for the closed end of the last bin
+    if len(starts) <= len(low) + 1 or len(starts) > _MOST:
+        return None  # no finer but for the closed end of the last bin, or too many bins already
     stops = starts[1:] - 1 if whole else np.nextafter(starts[1:], -math.inf)
     return (starts, np.minimum(np.append(stops, last), high[bins])), bins.astype(np.int64)
 
@@ -68,8 +68,10 @@ def _marks(first: Any, last: Any, whole: bool) -> NDArray[Any]:
     numbers also what single precision makes of them.
     """
     largest = max(abs(float(first)), abs(float(last)))
-    top = math.floor(math.log10(largest)) if largest > 0 else 0
-    span = min(max(float(last) - float(first), 1e-12 * largest, 1e-290), 1e308)
+    if not whole and not 1e-280 < largest < 1e300:
+        return np.array([first])
+    top = math.floor(math.log10(max(largest, 1e-300)))
+    span = max(float(last) - float(first), 1e-12 * largest)
     step = max(math.ceil(math.log10(span / _STEPS)), 0 if whole else -300)
     multiples = np.arange(math.ceil(first / 10.0**step), math.floor(last / 10.0**step) + 1)
     small = np.arange(-1000, 1001) if whole else np.arange(-_TWELFTHS, _TWELFTHS + 1) / 12
