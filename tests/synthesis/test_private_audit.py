@@ -15,9 +15,10 @@ from private_tables import grant
 
 from sfumato.assessment.audit import Audit, audit
 from sfumato.privacy import ZCDP, PureDP
-from sfumato.synthesis.private import purse
+from sfumato.synthesis.private import measurement, purse
 from sfumato.synthesis.private.measurement import distance
 from sfumato.synthesis.private.purse import Purse
+from sfumato.synthesis.private.variables import Variable
 
 COUNTS = np.array([[3, 0], [2, 1]])
 
@@ -90,6 +91,45 @@ def test_tables_pass_the_audit(monkeypatch: pytest.MonkeyPatch, claim: PureDP | 
 def test_half_the_noise_is_caught(monkeypatch: pytest.MonkeyPatch, claim: PureDP | ZCDP) -> None:
     """A person with two rows, and a purse that believes in one."""
     assert audited(monkeypatch, 1, claim, TWICE).refutes()
+
+
+def cut(table: Any, n: int, believed: int, rho: float) -> Any:
+    """Cells of a number, cut where noise says so: how they were cut, and what was measured of the first."""
+    states = np.zeros((1, len(table)), np.int64)
+    ends = np.arange(len(table)), np.arange(len(table))
+    number, out = Variable((0,), states, adjacent=True, ends=ends), np.zeros((n, 6))
+    for draw in out:
+        purse = Purse(grant(rho=rho), believed)
+        amounts = [purse.amount(rho / 3)] * 3
+        levels, chain = measurement._cut(number, table, purse, amounts, 0, float(WIDE.sum()))
+        draw[0] = len(levels)
+        for depth, (level, cells) in enumerate(zip(levels, chain, strict=True)):
+            place = cells[0]
+            draw[1 + depth] = level.residual[place]
+        draw[4], draw[5] = (chain[-1] == chain[-1][0]).sum(), chain[-1].max()
+    return out
+
+
+# All people at one value, so few that one more or less decides whether it is cut.
+WIDE = np.zeros(64, np.int64)
+WIDE[0] = 6
+
+
+@pytest.mark.soak  # each draw is a fit of a column; test_private_tape.py is the quick version
+def test_cuts_pass_the_audit() -> None:
+    draws = 8_000
+    more = WIDE + (np.arange(64) == 0)
+    found = audit(lambda t, n: cut(t, n, 1, 0.5), WIDE, more, claim=ZCDP(0.5), draws=draws, error=1e-6)
+    assert not found.refutes()
+
+
+@pytest.mark.soak
+def test_cuts_with_too_little_noise_are_caught() -> None:
+    """Eight rows of a person, and a purse that believes in one."""
+    more = WIDE + 8 * (np.arange(64) == 0)
+    assert audit(
+        lambda t, n: cut(t, n, 1, 0.5), WIDE, more, claim=ZCDP(0.5), draws=1_500, error=1e-6
+    ).refutes()
 
 
 def test_amounts_never_exceed_the_total() -> None:

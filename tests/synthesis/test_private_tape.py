@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import zipfile
 from dataclasses import replace
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -28,11 +29,11 @@ from sfumato.synthesis.constraints import Implies, Never, Within
 from sfumato.synthesis.private import (
     PrivateModel,
     PrivateSynthesizer,
-    exact_counts,
     measurement,
     potentials,
     purse,
     resolution,
+    synthesizer,
 )
 
 SCHEMA = sf.Schema(
@@ -49,6 +50,15 @@ WEIGHT = sf.Column(
     "w", sf.Kind.NUMERIC, sf.Role.WEIGHT, edges=(0, 8), missing_codes=(99,), provenance=PUBLIC, type="real"
 )
 PERSONS = sf.Schema((*SCHEMA, sf.Column("who", sf.Kind.NOMINAL, sf.Role.PERSON, type="integer")))
+_SPAN = {"edges": (date(2010, 1, 1), date(2012, 1, 1)), "provenance": PUBLIC}
+NUMBERS = sf.Schema(
+    (
+        *SCHEMA,
+        sf.Column("cost", sf.Kind.NUMERIC, edges=(0.0, 1e5), missing=False, clamp=True, provenance=PUBLIC),
+        sf.Column("came", sf.Kind.DATE, **_SPAN),
+        sf.Column("left", sf.Kind.DATE, **_SPAN),
+    )
+)
 CONSTRAINTS = (Never({"sex": "m", "ward": "e"}), Implies({"age": 10}, {"sick": 0}))
 
 
@@ -64,6 +74,18 @@ def frame(rows: int, seed: int) -> pd.DataFrame:
             "w": random.exponential(3.0, rows),
         }
     )
+
+
+def days(rows: int) -> dict[str, Any]:
+    random = np.random.default_rng(4)
+    came = random.integers(0, 600, rows)
+    cost = np.where(random.random(rows) < 0.5, 0.0, random.lognormal(5, 1, rows).round(2))
+    start = np.datetime64("2010-01-01")
+    moved = {"came": start + came, "left": start + came + random.geometric(0.2, rows)}
+    return {"cost": cost, **{name: pd.array(day.astype(object)) for name, day in moved.items()}}
+
+
+_DAYS = {"came": date(2010, 5, 1), "left": date(2010, 5, 4)}
 
 
 def one(**cells: Any) -> list[dict[str, Any]]:
@@ -89,17 +111,20 @@ def compare(
     more: list[dict[str, Any]],
     rows: int = 300,
     persons: bool = False,
+    numbers: bool = False,
 ) -> None:
     tape = taped(monkeypatch)
     found = []
     data = frame(rows, 1)
+    if numbers:
+        data = data.assign(**days(rows))
     for number, here in enumerate((data, pd.concat([data, pd.DataFrame(more)], ignore_index=True))):
         tape.place = None if number == 0 else 0
         here = here if persons else here.drop(columns="who")
         here = here if method.weight else here.drop(columns="w")
         here["sex"] = here["sex"].astype("category")  # its type lists the values that occur
         (folder / str(number)).mkdir()
-        schema = PERSONS if persons else SCHEMA
+        schema = PERSONS if persons else NUMBERS if numbers else SCHEMA
         model = method.fit(sf.scan(here, sf.Schema((*schema, WEIGHT)) if method.weight else schema))
         found.append(everything(model, folder / str(number)))
     if tape.place != len(tape.asked):
@@ -140,6 +165,57 @@ def test_a_row_of_tied_columns_shows_in_nothing_but_the_noise(
     monkeypatch.setattr(resolution, "FINE", 2)
     tied = (Within("ward", "sick", {0: ["a", "b"], 1: ["c", "d", "e"]}),)
     compare(monkeypatch, tmp_path, PrivateSynthesizer(epsilon=1.0, delta=delta, constraints=tied), more)
+
+
+@pytest.mark.parametrize(
+    ("delta", "more"),
+    [
+        (1e-6, {"cost": 0.0, "came": date(2010, 5, 1), "left": date(2010, 5, 4)}),
+        (1e-6, {"cost": 99_999.0, "came": date(2010, 1, 1), "left": date(2012, 1, 1)}),
+        (1e-6, {"cost": 1e9, "came": date(2011, 5, 1), "left": date(2010, 5, 1)}),
+        (1e-6, {"cost": 1.0, "came": None, "left": date(2010, 5, 1)}),
+        (1e-6, {"cost": 1.0, "came": date(2010, 5, 1), "left": None}),
+        (1e-6, {"cost": 1.0, "came": None, "left": None}),
+        (0.0, {"cost": 99_999.0, "came": None, "left": date(2010, 5, 1)}),
+    ],
+    ids=[
+        "where many are",
+        "where nobody is",
+        "beyond, and out of order",
+        "no first",
+        "no second",
+        "neither",
+        "pure",
+    ],
+)
+def test_a_row_of_numbers_shows_in_nothing_but_the_noise(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, delta: float, more: dict[str, Any]
+) -> None:
+    """Cells that are cut by what was measured, and an order that is a difference."""
+    method = PrivateSynthesizer(epsilon=5.0, delta=delta, constraints=(sf.Ordered("came", "left"),))
+    compare(monkeypatch, tmp_path, method, one(**more), numbers=True)
+
+
+def test_cuts_that_follow_the_data_are_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Cells cut where people are, instead of where noise says so."""
+    as_it_is = measurement.grain.finer
+    exact: dict[str, Any] = {}
+
+    def seen(cells: Any, counts: Any, noise: float) -> Any:
+        return as_it_is(cells, exact["table"].astype(float), 0.0)
+
+    def table(own: Any, counts: Any, *rest: Any) -> Any:
+        exact["table"] = counts
+        return real(own, counts, *rest)
+
+    real = purse.Purse.table
+    monkeypatch.setattr(purse.Purse, "table", table)
+    monkeypatch.setattr(measurement.grain, "finer", seen)
+    monkeypatch.setattr(measurement.grain, "_FINEST", 10**6)
+    with pytest.raises(Refuted, match="another question"):
+        compare(
+            monkeypatch, tmp_path, PrivateSynthesizer(epsilon=5.0), one(cost=77_777.0, **_DAYS), numbers=True
+        )
 
 
 @MODES
@@ -226,14 +302,15 @@ def test_scores_against_the_data_are_noticed(monkeypatch: pytest.MonkeyPatch, tm
 
 def test_amounts_that_follow_the_data_are_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The split of the budget by the exact number of rows instead of the noisy one."""
-    as_it_is = exact_counts.Counted
+    as_it_is = synthesizer.count
     exact = [0]
 
-    def counted(sizes: Any, rows: int, *rest: Any) -> Any:
-        exact[0] = rows
-        return as_it_is(sizes, rows, *rest)
+    def counted(*asked: Any) -> Any:
+        found = as_it_is(*asked)
+        exact[0] = found.rows
+        return found
 
-    monkeypatch.setattr(exact_counts, "Counted", counted)
+    monkeypatch.setattr(synthesizer, "count", counted)
     monkeypatch.setattr(measurement.budget, "one_way_share", lambda *_: 0.3 + 1e-4 * exact[0])
     with pytest.raises(Refuted, match="another amount"):
         compare(monkeypatch, tmp_path, PrivateSynthesizer(epsilon=1.0), one())
@@ -241,8 +318,6 @@ def test_amounts_that_follow_the_data_are_noticed(monkeypatch: pytest.MonkeyPatc
 
 def test_types_of_the_frame_are_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Rows given back with the frame's own types: its whole numbers are floats where one is missing."""
-    from sfumato.synthesis.private import synthesizer
-
     monkeypatch.setattr(synthesizer, "kind_of", lambda source, domain: source)
     with pytest.raises(Refuted, match="types"):
         compare(monkeypatch, tmp_path, PrivateSynthesizer(epsilon=1.0), one(age=None))

@@ -207,6 +207,13 @@ class Codebook:
         bins[numbers > edges[-1]] = len(edges) - 1
         return self.bin_places(bins, values.is_null().to_numpy(zero_copy_only=False))
 
+    def numbers(self, array: pa.Array) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """The cells of a binned column as numbers (days, microseconds), and which of them are missing."""
+        if isinstance(array, pa.ChunkedArray):
+            array = array.combine_chunks()
+        values = canonical(self.column, array)
+        return _comparable(values, self.column)[0], values.is_null().to_numpy(zero_copy_only=False)
+
     def bin_places(self, bins: NDArray[np.int64], gaps: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Bins -1 .. k (below, inside, above) to places: clamped, or -1 for what lies outside."""
         last = len(self.levels) - 1

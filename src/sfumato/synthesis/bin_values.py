@@ -36,6 +36,12 @@ class Drawn:
     whole: bool
     numbers: NDArray[Any]
 
+    @classmethod
+    def of(cls, book: Codebook, numbers: NDArray[Any]) -> Drawn:
+        """These numbers, none of them missing."""
+        none = np.zeros(len(numbers), bool)
+        return cls(book, numbers, numbers, np.zeros(len(numbers)), none, ends(book)[2], numbers)
+
     def draw(self) -> None:
         """Fill in the numbers, by the column's rule."""
         rule = self.book.column.draw
@@ -75,10 +81,20 @@ class Drawn:
         return pa.array(self.numbers, kind, mask=mask)
 
 
-def draw_within(book: Codebook, codes: NDArray[Any], key: Key, first_row: int) -> Drawn:
-    """A value of each row's bin; row r's draw depends on the key and on r alone."""
+def draw_within(
+    book: Codebook,
+    codes: NDArray[Any],
+    key: Key,
+    first_row: int,
+    cut: tuple[NDArray[Any], NDArray[Any]] | None = None,
+) -> Drawn:
+    """A value of each row's bin; row r's draw depends on the key and on r alone.
+
+    cut: the ends of cells, where codes are those of cells finer than the bins.
+    """
     low, high, whole = ends(book)
-    gaps = np.asarray(codes) >= len(book.levels)
+    low, high = (low, high) if cut is None else cut
+    gaps = np.asarray(codes) >= len(low)
     places = np.where(gaps, 0, codes).astype(np.int64)
     u = uniform(key.words(0, first_row, len(places)))
     drawn = Drawn(book, low[places], high[places], u, gaps, whole, low[places])

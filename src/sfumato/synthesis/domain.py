@@ -7,7 +7,7 @@ domain.decode(codes, key, first_row=0)                       # an Arrow batch; n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -27,6 +27,7 @@ from sfumato.seeds import Key
 from sfumato.sources import BatchSource
 from sfumato.synthesis.bin_values import draw_within
 from sfumato.synthesis.constraints import Constraint, Ordered, Within, Zero, compile_zeros
+from sfumato.synthesis.differences import OrderedDifference, differences
 from sfumato.table import Table
 
 WEIGHT_UNITS = 1024  # a weight is counted in this many parts of the largest one allowed
@@ -46,6 +47,7 @@ class Domain:
     public: every domain is public, declared or paid for: see sfumato.schema.domains.
     columns: as the schema has them, the weight too: where their domains come from.
     weight: the column of survey weights, if rows count by weight; its last edge is the largest weight.
+    differences: columns that are synthesized as what they lie after another; their books are of that.
     """
 
     books: tuple[Codebook, ...]
@@ -53,6 +55,7 @@ class Domain:
     public: bool = True
     weight: Column | None = None
     columns: tuple[Column, ...] = ()
+    differences: tuple[OrderedDifference, ...] = ()
 
     @classmethod
     def of(
@@ -62,17 +65,19 @@ class Domain:
         constraints: Iterable[Constraint] = (),
         *,
         weight: str | None = None,
+        ranges: bool = False,
     ) -> Domain:
         """From public domains; everything wrong with them is said at once.
 
-        columns: by default all but identifiers, persons and weights.
+        columns: by default all but identifiers, persons and weights. ranges: of numbers and days one bin is
+        enough, because the caller looks closer than that.
         """
         wanted = chosen(schema, columns)
         faults = [*unusable(wanted, schema), *_weight_faults(schema, weight)]
         private = without_public_domain(c for c in wanted if c.kind not in _NOT_CODED)
         if private:
             faults.append(private)
-        faults += _narrow([(c.name, c.size) for c in wanted if c.public])
+        faults += narrow([(c.name, c.size) for c in wanted if c.public and not (ranges and c.edges)])
         _refuse(faults, ADVICE if private else "")
         books = tuple(Codebook.declared(c) for c in wanted)
         heavy = schema[weight] if weight else None
@@ -99,10 +104,25 @@ class Domain:
             faults.append(f"numbers or days without bins: {listed(bare)} (declare edges)")
         _refuse(faults)
         books = tuple(table.codebooks([c.name for c in wanted]).values())
-        _refuse(_narrow([(b.name, b.size) for b in books]))
+        _refuse(narrow([(b.name, b.size) for b in books]))
         public = all(c.public for c in wanted)
         heavy = table.schema[weight] if weight else None
         return cls(books, tuple(constraints), public, heavy, (*wanted, *([heavy] if heavy else ())))
+
+    def with_differences(self) -> Domain:
+        """The same with ordered numbers and days as a first one and a difference."""
+        found, left = differences(self.books, self.constraints)
+        swapped = {d.second.name: d.book for d in found}
+        swapped |= {d.first.name: d.base for d in found if d.base is not None}
+        books = tuple(swapped.get(b.name, b) for b in self.books)
+        return replace(self, books=books, constraints=left, differences=found)
+
+    @cached_property
+    def released(self) -> tuple[Codebook, ...]:
+        """The columns of the rows that come out."""
+        back = {d.book.name: d.second for d in self.differences}
+        back |= {d.base.name: d.first for d in self.differences if d.base is not None}
+        return tuple(back.get(b.name, b) for b in self.books)
 
     def __post_init__(self) -> None:
         _ = self.zeros  # faults of the constraints are said here
@@ -145,7 +165,9 @@ class Domain:
     @property
     def schema(self) -> Schema:
         """The schema of synthetic rows: what was in the source as a missing code is empty here."""
-        return Schema(tuple(as_released(replace(b.column, missing_codes=(), reason="")) for b in self.books))
+        return Schema(
+            tuple(as_released(replace(b.column, missing_codes=(), reason="")) for b in self.released)
+        )
 
     def place(self, name: str) -> int:
         """Which column this is."""
@@ -186,15 +208,22 @@ class Domain:
         in one row still do.
         """
         dropped = Dropped()
-        if not self.zeros and self.weight is None:
+        if not self.zeros and self.weight is None and not self.differences:
             return table, dropped
+        made = {b.name: d for d in self.differences for b in (d.book, d.base) if b is not None}
         involved = sorted({c for z in self.zeros for c in z.columns})
         asked = [self.books[i] for i in involved]
 
         def open_(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
             dropped.rows = 0
-            needed = list(dict.fromkeys([*names, *(b.name for b in asked)]))
+            every = dict.fromkeys([*names, *(b.name for b in asked)])
+            sources = [(n,) if n not in made else (made[n].first.name, made[n].second.name) for n in every]
+            needed = list(dict.fromkeys(n for some in sources for n in some))
             for batch in table.batches(needed):
+                for one in {made[n] for n in every if n in made}:
+                    found = one.of_rows(batch.column(one.first.name), batch.column(one.second.name))
+                    for name, array in found.items():
+                        batch = batch.append_column(name, array)
                 codes = np.zeros((len(self.books), batch.num_rows), np.uint32)
                 for place, book in zip(involved, asked, strict=True):
                     codes[place] = book.encode(batch.column(book.name))
@@ -205,7 +234,8 @@ class Domain:
 
         # Units are no values of the weight column: none of them means that it is missing.
         own = None if self.weight is None else self.weight.name
-        schema = Schema(tuple(replace(c, missing_codes=()) if c.name == own else c for c in table.schema))
+        columns = [replace(c, missing_codes=()) if c.name == own else c for c in table.schema]
+        schema = Schema((*columns, *(b.column for b in self.books if b.name in made)))
         arrow = pa.schema([pa.field(c.name, canonical_type(c)) for c in schema])
         return replace(table, source=BatchSource(arrow, open_), schema=schema, _books={}), dropped
 
@@ -221,24 +251,30 @@ class Domain:
 
     # -- rows out --------------------------------------------------------------------------------
 
-    def decode(self, codes: NDArray[Any], key: Key, first_row: int = 0) -> pa.RecordBatch:
+    def decode(
+        self, codes: NDArray[Any], key: Key, first_row: int = 0, cuts: Mapping[int, Any] | None = None
+    ) -> pa.RecordBatch:
         """Codes (columns, rows) as values; numbers and days are drawn within their bins.
 
         key: of the release; the draws of row r depend on the key, the column's name and r alone.
+        cuts: of columns whose codes are finer than their bins, the least and the largest value of each.
         """
+        cuts = cuts or {}
         drawn = {
-            book.name: draw_within(book, row, key.derive("within bins", book.name), first_row)
-            for book, row in zip(self.books, codes, strict=True)
+            book.name: draw_within(book, row, key.derive("within bins", book.name), first_row, cuts.get(j))
+            for j, (book, row) in enumerate(zip(self.books, codes, strict=True))
             if book.column.edges is not None
         }
         for order in self.constraints:
             if isinstance(order, Ordered):
                 _put_in_order(order, drawn)
+        for one in self.differences:
+            one.restore(drawn)
         arrays = [
             drawn[b.name].arrow() if b.name in drawn else b.decode(row)
-            for b, row in zip(self.books, codes, strict=True)
+            for b, row in zip(self.released, codes, strict=True)
         ]
-        fields = pa.schema([pa.field(b.name, canonical_type(b.column)) for b in self.books])
+        fields = pa.schema([pa.field(b.name, canonical_type(b.column)) for b in self.released])
         return pa.RecordBatch.from_arrays(arrays, schema=fields)
 
 
@@ -271,7 +307,8 @@ def unusable(wanted: Sequence[Column], schema: Schema) -> list[str]:
     return faults
 
 
-def _narrow(sizes: Iterable[tuple[str, int | None]]) -> list[str]:
+def narrow(sizes: Iterable[tuple[str, int | None]]) -> list[str]:
+    """Columns that have nothing to choose from, as a sentence."""
     single = [repr(name) for name, size in sizes if size is not None and size < 2]
     return [f"a domain of one level has nothing to draw: {listed(single)}"] if single else []
 

@@ -42,9 +42,9 @@ from sfumato.synthesis.private.layout import Bools, Codes
 from sfumato.synthesis.private.levels import of_states
 from sfumato.synthesis.private.potentials import TargetTables
 from sfumato.synthesis.private.purse import Measurement, Purse
-from sfumato.synthesis.private.resolution import FINE, classes_of, least
+from sfumato.synthesis.private.resolution import classes_of, least
 from sfumato.synthesis.private.tables import on_simplex, shrink
-from sfumato.synthesis.private.variables import Variable
+from sfumato.synthesis.private.variables import FINE, Variable
 
 _PERSONS = 1.5  # the parts of the budget: of the persons,
 _BELOW = 4.0  # and of every table below them, where a person changes more

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -47,6 +47,18 @@ class Counted:
             np.bincount(c, weights, minlength=k).astype(np.int64) for c, k in zip(codes, sizes, strict=True)
         )
         return cls(tuple(sizes), int(own[0].sum()), own, lambda p: (codes[p[0]], codes[p[1]], weights), unit)
+
+    def refined(self, chains: Mapping[int, Sequence[Ints]]) -> Counted:
+        """The same with fewer states of some variables: the last of each chain says which goes where."""
+        to = {j: chain[-1] for j, chain in chains.items()}
+        own = tuple(np.bincount(to[j], n).astype(np.int64) if j in to else n for j, n in enumerate(self.own))
+
+        def cells(pair: Pair) -> tuple[Any, Any, Any]:
+            *both, n = self.cells(pair)
+            first, second = (to[j][s] if j in to else s for j, s in zip(pair, both, strict=True))
+            return first, second, n
+
+        return Counted(tuple(len(n) for n in own), self.rows, own, cells, self.unit)
 
     def pair(self, pair: Pair, classes: Classes | None = None) -> Ints:
         """The table of two variables, or of their classes."""
@@ -98,6 +110,10 @@ def _in_memory(
     weight = [] if domain.weight is None else [domain.weight.name]
     for batch in table.batches([*domain.names, *([person] if person else []), *weight]):
         codes = np.stack([book.encode(batch.column(book.name)).astype(np.uint16) for book in domain.books])
+        for place, (low, high) in variables.cuts.items():  # what lies outside was refused or clamped above
+            numbers, gaps = domain.books[place].numbers(batch.column(domain.names[place]))
+            cells = np.searchsorted(low, np.clip(numbers, low[0], high[-1]), side="right") - 1
+            codes[place] = np.where(gaps, len(low), cells)
         parts.append(variables.encode(codes, domain.sizes))
         if person is not None:
             ids.append(person_ids(table.schema[person], batch.column(person)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +21,7 @@ from sfumato.schema.provenance import Checked
 from sfumato.schema.search_record import known_as
 from sfumato.synthesis.constraints import Ordered, Zero
 from sfumato.synthesis.domain import Domain
+from sfumato.synthesis.private.grain import Ends
 from sfumato.synthesis.private.measurement import Measured
 from sfumato.synthesis.private.potentials import Potentials
 from sfumato.synthesis.private.purse import Measurement
@@ -28,8 +30,8 @@ from sfumato.synthesis.private.variables import DomainVariables, Variable
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_VERSION = 2
-_READ = (1, 2)  # in version 1 every column was by itself
+_VERSION = 3
+_READ = (1, 2, 3)  # in version 1 every column was by itself, in 2 none was finer than its bins
 
 
 class Content(NamedTuple):
@@ -49,8 +51,10 @@ def save(model: Content, path: Path, overwrite: bool = False) -> Path:
         "own": potentials.own, "edges": potentials.edges, "particles": potentials.particles,
     }  # fmt: skip
     for i, (variable, classes) in enumerate(zip_longest(measured.variables.all, measured.classes)):
-        if not variable.single:
+        if not variable.single or variable.ends is not None:
             arrays[f"states{i}"] = variable.states
+        if variable.ends is not None:
+            arrays[f"low{i}"], arrays[f"high{i}"] = variable.ends
         arrays |= {f"level{i}_{k}": level for k, level in enumerate(variable.levels)}
         if classes is not None:
             arrays[f"classes{i}"] = classes
@@ -64,6 +68,7 @@ def save(model: Content, path: Path, overwrite: bool = False) -> Path:
     document = {
         "sfumato_private_model": _VERSION,
         "schema": model.domain.schema.to_toml(),
+        "differences": [[d.first.name, d.second.name] for d in model.domain.differences],
         "ordered": [[c.first, c.second] for c in model.domain.constraints if isinstance(c, Ordered)],
         "zeros": [
             {"columns": z.columns, "masks": [m.tolist() for m in z.masks]} for z in measured.variables.zeros
@@ -111,7 +116,11 @@ def _content(document: dict[str, Any], arrays: dict[str, Any]) -> Content:
             "it rests on domains of which nobody says where they come from: an earlier version made it.",
             hint="fit it again, with domains that have a provenance (docs/domains.md)",
         )
-    domain = Domain.of(schema, constraints=ordered)
+    pairs = [Ordered(a, b) for a, b in document.get("differences", [])]
+    domain = Domain.of(schema, constraints=pairs, ranges=True).with_differences()
+    if len(domain.differences) != len(pairs):
+        raise ValueError
+    domain = replace(domain, constraints=ordered)
     zeros = tuple(
         Zero(tuple(z["columns"]), tuple(np.array(m, bool) for m in z["masks"])) for z in document["zeros"]
     )
@@ -158,9 +167,11 @@ def _variables(
     every, classes = [], []
     for i, entry in enumerate(document["variables"]):
         columns = tuple(int(c) for c in entry["columns"])
-        states = arrays[f"states{i}"] if len(columns) > 1 else np.arange(sizes[columns[0]])[None]
+        finer = f"low{i}" in arrays
+        states = arrays[f"states{i}"] if len(columns) > 1 or finer else np.arange(sizes[columns[0]])[None]
         levels = tuple(arrays[f"level{i}_{k}"] for k in range(int(entry["levels"])))
-        every.append(Variable(columns, states, levels))
+        cells = _ends(arrays[f"low{i}"], arrays[f"high{i}"], states, columns) if finer else None
+        every.append(Variable(columns, states, levels, ends=cells))
         classes.append(arrays.get(f"classes{i}"))
         for codes, column in zip(states, columns, strict=True):
             _places(codes, sizes[column])
@@ -173,6 +184,22 @@ def _variables(
     if graph < 1 or first != list(range(len(sizes))):
         raise ValueError
     return DomainVariables(tuple(every[:graph]), zeros, tuple(every[graph:])), tuple(classes[:graph])
+
+
+def _ends(low: NDArray[Any], high: NDArray[Any], states: NDArray[Any], columns: tuple[int, ...]) -> Ends:
+    """The ends of cells: in order, as many as there are states but for a missing one."""
+    fits = (
+        len(columns) == 1
+        and low.dtype == high.dtype
+        and low.dtype in (np.dtype(np.int64), np.dtype(np.float64))
+        and low.shape == high.shape
+        and len(low) in (states.shape[1], states.shape[1] - 1)
+        and np.isfinite(low).all()
+        and bool((low <= high).all() and (high[:-1] < low[1:]).all())
+    )
+    if not fits:
+        raise ValueError
+    return low, high
 
 
 def _places(values: NDArray[Any], size: int) -> None:

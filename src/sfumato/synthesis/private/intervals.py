@@ -7,16 +7,17 @@ independence, never negative. That makes them near the truth, and their error ha
 answers are left as they were drawn, so that estimates are unbiased (and some below 0), and their error is
 that of the noise alone. With A and B the states of each code of two columns,
 
-    t = A (R + one_i / S_j + one_j / S_i + N / (S_i S_j)) B',
+    t = A R B' + one_i b + a one_j - N a b,        a = A 1 / S_i, b = B 1 / S_j,
 
-four measurements with independent noise, of variance sigma^2 (m - m^2 / S) for a sum of m of S centred cells.
+one_i = known_i + N part_i the counts of one column: four measurements with independent noise (R, known_i,
+known_j, N), of variance sigma^2 (m - m^2 / S) for a sum of m of S centred cells.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,10 +25,8 @@ import pyarrow as pa
 from sfumato.counts import Codebook
 from sfumato.errors import ParameterError, listed
 from sfumato.synthesis.domain import Domain
-from sfumato.synthesis.private.layout import Floats, Ints
+from sfumato.synthesis.private.layout import Floats
 from sfumato.synthesis.private.measurement import Measured
-from sfumato.synthesis.private.purse import Measurement
-from sfumato.synthesis.private.variables import Variable
 
 About = Literal["data", "population"]
 
@@ -102,10 +101,20 @@ def _spread(sigma: float, members: Floats, states: int) -> Floats:
     return np.asarray(sigma**2 * (members - members**2 / states))
 
 
-def _of_one(
-    measured: Measured, home: int, places: Sequence[int], sizes: Sequence[int]
-) -> tuple[Floats, Floats, str]:
-    """Columns of one variable: sums of its states, or a level that was measured as such."""
+class _Sums(NamedTuple):
+    """Counts of cells as `known` + N `part`: what was measured of them, and their share of the rows if even.
+
+    variance: of `known`, the noise of the number of rows apart.
+    """
+
+    known: Floats
+    part: Floats
+    variance: Floats
+    law: str
+
+
+def _sums(measured: Measured, home: int, places: Sequence[int], sizes: Sequence[int]) -> _Sums:
+    """Columns of one variable, flat: sums of its states, or of a level that was measured as such."""
     variable = measured.variables.all[home]
     cells = np.ravel_multi_index([variable.column_of(j) for j in places], sizes)
     m, of = measured.own[home], np.arange(variable.size)
@@ -113,53 +122,58 @@ def _of_one(
         if len({*zip(level.tolist(), cells.tolist(), strict=True)}) == int(level.max()) + 1:
             m, of = own, np.unique(level, return_index=True)[1]  # a level that tells the cell: less noise
             break
-    target = cells if m is measured.own[home] else cells[of]
     many, number = int(np.prod(sizes)), len(m.values)
-    members = np.bincount(target, minlength=many).astype(np.float64)
-    counts = np.bincount(target, m.residual, minlength=many) + measured.rows * members / number
-    variances = _spread(m.sigma, members, number) + _size(measured) * (members / number) ** 2
-    return counts.reshape(sizes), variances.reshape(sizes), m.law
+    members = np.bincount(cells[of], minlength=many).astype(np.float64)
+    known = np.asarray(np.bincount(cells[of], m.residual, minlength=many), np.float64)
+    return _Sums(known, members / number, _spread(m.sigma, members, number), m.law)
+
+
+def _of_one(
+    measured: Measured, home: int, places: Sequence[int], sizes: Sequence[int]
+) -> tuple[Floats, Floats, str]:
+    one = _sums(measured, home, places, sizes)
+    counts = one.known + measured.rows * one.part
+    return counts.reshape(sizes), (one.variance + _size(measured) * one.part**2).reshape(sizes), one.law
 
 
 def _of_two(
     domain: Domain, measured: Measured, homes: Sequence[int], places: Sequence[int]
 ) -> tuple[Floats, Floats, str]:
-    """Columns of two variables whose pair was measured, level by level."""
+    """Columns of two variables whose pair was measured, by classes that tell their levels."""
     names = [domain.names[j] for j in places]
     graph = len(measured.classes)  # details come after
-    merged = [
-        repr(n) for n, h in zip(names, homes, strict=True) if h < graph and measured.classes[h] is not None
+    pair = next((m for m in measured.pairs if set(m.columns) == set(homes)), None)
+    inner = [
+        _members(measured, h, j, domain.sizes[j]) for h, j in zip(homes, places, strict=True) if h < graph
     ]
+    merged = [repr(n) for n, one in zip(names, inner, strict=False) if (one.sum(axis=0) > 1).any()]
     if merged:
         raise ParameterError(
             f"in pairs, rare levels of {listed(merged)} were not told apart.",
             hint="model.classes lists what was merged; model.counts has estimates without an error",
         )
-    pair = next((m for m in measured.pairs if set(m.columns) == set(homes)), None)
     if pair is None:
         raise ParameterError(
             f"the pair {listed([repr(n) for n in names])} was not measured: its error is not known.",
             hint="fit with one of them as the target, or with a larger epsilon",
         )
     residual = pair.residual if pair.columns == tuple(homes) else pair.residual.T
-    sums = [
-        _sums(measured.variables.every[h], j, domain.sizes[j]) for h, j in zip(homes, places, strict=True)
-    ]
-    members, states = [s.sum(axis=1) for s in sums], [s.shape[1] for s in sums]
-    share = [m / s for m, s in zip(members, states, strict=True)]
-    counts = sums[0] @ residual @ sums[1].T + measured.rows * np.outer(*share)
-    kept = [m - m**2 / s for m, s in zip(members, states, strict=True)]
-    variances = pair.sigma**2 * np.outer(*kept) + _size(measured) * np.outer(share[0] ** 2, share[1] ** 2)
-    for side, (home, own) in enumerate(zip(homes, sums, strict=True)):
-        m: Measurement = measured.own[home]
-        mean, noise = own @ m.residual, _spread(m.sigma, members[side], states[side])
-        parts = [(mean, share[1]), (share[0], mean)][side]
-        noises = [(noise, share[1] ** 2), (share[0] ** 2, noise)][side]
-        counts, variances = counts + np.outer(*parts), variances + np.outer(*noises)
+    members = [one.sum(axis=1) for one in inner]
+    share = [one.mean(axis=1) for one in inner]
+    first, second = (_sums(measured, h, [j], [domain.sizes[j]]) for h, j in zip(homes, places, strict=True))
+    even = np.outer(first.part, share[1]) + np.outer(share[0], second.part) - np.outer(*share)
+    counts = inner[0] @ residual @ inner[1].T + measured.rows * even
+    counts = counts + np.outer(first.known, share[1]) + np.outer(share[0], second.known)
+    kept = [m - m**2 / one.shape[1] for m, one in zip(members, inner, strict=True)]
+    variances = pair.sigma**2 * np.outer(*kept) + _size(measured) * even**2
+    variances = variances + np.outer(first.variance, share[1] ** 2) + np.outer(share[0] ** 2, second.variance)
     return np.asarray(counts), np.asarray(variances), pair.law
 
 
-def _sums(variable: Variable, place: int, size: int) -> Floats:
-    """(codes, states): which states have which code of a column."""
-    codes: Ints = variable.column_of(place)
-    return np.asarray(codes[None, :] == np.arange(size)[:, None], np.float64)
+def _members(measured: Measured, home: int, place: int, size: int) -> Floats:
+    """(codes, classes): which classes have states of which code of a column."""
+    codes, classes = measured.variables.every[home].column_of(place), measured.classes[home]
+    own = np.arange(len(codes)) if classes is None else classes
+    table = np.zeros((size, int(own.max()) + 1))
+    table[codes, own] = 1.0
+    return table

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from sfumato.counts import Codebook
+from sfumato.synthesis.bin_values import Drawn
 from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.private.layout import Ints
 from sfumato.synthesis.private.measurement import Measured
@@ -21,6 +25,8 @@ def name_of(domain: Domain, variable: Variable) -> str:
 
 def states_of(domain: Domain, variable: Variable) -> pa.Array:
     """What each state is called; a missing value of a single column has no name."""
+    if variable.ends is not None:
+        return _spans(domain.books[variable.columns[0]], *variable.ends, variable.size)
     names = [
         domain.books[j].decode(codes).cast(pa.string())
         for j, codes in zip(variable.columns, variable.states, strict=True)
@@ -29,6 +35,13 @@ def states_of(domain: Domain, variable: Variable) -> pa.Array:
         return names[0]
     rows = zip(*(n.fill_null("missing").to_pylist() for n in names), strict=True)
     return pa.array([" / ".join(row) for row in rows], pa.string())
+
+
+def _spans(book: Codebook, low: NDArray[Any], high: NDArray[Any], size: int) -> pa.Array:
+    """Of cells finer than bins: the only value of each, or from which to which."""
+    drawn = [Drawn.of(book, ends).arrow().cast(pa.string()).to_pylist() for ends in (low, high)]
+    names: list[str | None] = [a if a == b else f"[{a}, {b}]" for a, b in zip(*drawn, strict=True)]
+    return pa.array(names + [None] * (size - len(names)), pa.string())
 
 
 def cells_of(states: pa.Array, cells: Ints | None) -> pa.Array:

@@ -20,6 +20,7 @@ from sfumato.synthesis.private.tables import on_simplex, shrink
 from sfumato.synthesis.private.variables import Variable
 
 _ROUNDS = 50
+_SEEN = 2.5  # standard deviations of noise that part of a number's cell has, to be more than none
 
 
 def of_states(variable: Variable, own: Measurement, levels: Sequence[Measurement], rows: float) -> Floats:
@@ -27,7 +28,8 @@ def of_states(variable: Variable, own: Measurement, levels: Sequence[Measurement
     if not levels:
         return on_simplex(_counts(own, rows), rows)
     if variable.nested:
-        return _tree(variable.levels, own, levels, rows)
+        bins = 0 if variable.ends is None else len(np.unique(variable.states[0]))
+        return _tree(variable.levels, own, levels, rows, bins)
     margins = [on_simplex(_counts(m, rows), rows) for m in levels]
     even = np.full(variable.size, rows / variable.size)
     alone = fitted(even, variable.levels, margins)
@@ -47,18 +49,21 @@ def _counts(m: Measurement, rows: float) -> Floats:
     return np.asarray(m.residual + rows / len(m.values))
 
 
-def _tree(levels: Sequence[Ints], own: Measurement, above: Sequence[Measurement], rows: float) -> Floats:
-    """levels: the cell of each state, the coarsest first."""
+def _tree(
+    levels: Sequence[Ints], own: Measurement, above: Sequence[Measurement], rows: float, bins: int = 0
+) -> Floats:
+    """levels: the cell of each state, the coarsest first. bins: of a number that is cut finer, how many."""
     cells = [*levels, np.arange(len(own.values))]
-    found, spread = [_counts(own, rows)], [np.full(len(own.values), own.variance)]
+    found: list[Floats] = [_counts(own, rows)]
+    spread: list[Floats] = [np.full(len(own.values), own.variance)]
     for m, fine, coarse in zip(reversed(above), reversed(cells[1:]), reversed(cells[:-1]), strict=True):
         parent = _parents(fine, coarse)
         sums, noise = np.bincount(parent, found[0]), np.bincount(parent, spread[0])
         weight = noise / (noise + m.variance)
         found.insert(0, weight * _counts(m, rows) + (1 - weight) * sums)
         spread.insert(0, weight * m.variance)
-    whole = on_simplex(found[0], rows)
-    for counts, coarse, fine in zip(found[1:], cells[:-1], cells[1:], strict=True):
+    whole = on_simplex(_believed(found[0], spread[0], rows) if bins == 1 else found[0], rows)
+    for counts, error, coarse, fine in zip(found[1:], spread[1:], cells[:-1], cells[1:], strict=True):
         parent = _parents(fine, coarse)
         parts = np.zeros(len(counts))
         order = np.argsort(parent, kind="stable")
@@ -66,9 +71,25 @@ def _tree(levels: Sequence[Ints], own: Measurement, above: Sequence[Measurement]
         for total, first, last in zip(whole, ends, ends[1:], strict=False):
             children = order[first:last]
             if total > 0:
-                parts[children] = on_simplex(counts[children], float(total))
+                some = counts[children]
+                some = _believed(some, error[children], float(total)) if bins else some
+                parts[children] = on_simplex(some, float(total))
         whole = parts
     return whole
+
+
+def _believed(parts: Floats, noise: Floats, total: float) -> Floats:
+    """Of the parts of a number's cell, what noise alone does not explain.
+
+    Parts that may as well be even are. Otherwise parts that may as well be empty are: a few people that
+    noise invents far out in a wide range would move its mean by more than all others together.
+    """
+    even = np.full(len(parts), total / len(parts))
+    misfit = float(((parts - even) ** 2 / noise).sum())
+    if misfit <= len(parts) + 2 * (2 * len(parts)) ** 0.5:
+        return even
+    seen = parts >= _SEEN * np.sqrt(noise)
+    return np.where(seen, parts, -total) if seen.any() else parts
 
 
 def _parents(fine: Ints, coarse: Ints) -> Ints:

@@ -16,7 +16,7 @@ import numpy as np
 from sfumato.progress import report
 from sfumato.synthesis.constraints import Zero
 from sfumato.synthesis.private import allocation as budget
-from sfumato.synthesis.private import resolution
+from sfumato.synthesis.private import grain, resolution
 from sfumato.synthesis.private.exact_counts import Counted, candidates
 from sfumato.synthesis.private.graph import Pair
 from sfumato.synthesis.private.layout import Bools, Floats, Ints
@@ -24,7 +24,7 @@ from sfumato.synthesis.private.levels import of_states
 from sfumato.synthesis.private.potentials import TargetTables
 from sfumato.synthesis.private.purse import Measurement, Purse, kept_share
 from sfumato.synthesis.private.tables import estimate, independent
-from sfumato.synthesis.private.variables import DomainVariables
+from sfumato.synthesis.private.variables import DomainVariables, Variable
 
 # Shares of rho: of the number of rows, of the scores. The recipe has .005 for the first. But every column
 # is its residual and N/K: an N that is off by 3%, as at epsilon 0.1 on 24,000 rows, draws all of them towards
@@ -32,6 +32,7 @@ from sfumato.synthesis.private.variables import DomainVariables
 _ROWS, _SCORES = 0.025, 0.03
 # Shares of a pure epsilon: there noise, and not its square, is inverse to what is spent.
 _PURE_ROWS, _PURE_ONE_WAY, _PURE_CHOICES = 0.01, 0.25, 0.1
+_DEPTH = 5  # of a table of a number cut finer: it gets the share that a column of so many levels gets
 TARGET_WEIGHT = 3.0  # how much more a pair with the target counts
 
 
@@ -150,7 +151,8 @@ def measure(
         part = purse.total * (_PURE_ROWS if purse.pure else _ROWS)
         total = purse.scores(np.array([counted.rows]), purse.amount(part), "number of rows")
     size = max(float(total.values[0] / total.factor), 1.0) if total is not None else float(rows or 1)
-    own, levels = _single(counted, purse, variables, size)
+    own, levels, chains = _single(counted, purse, variables, size)
+    counted, variables = counted.refined(chains), variables.refined(chains)
     many = len(variables.every)
     known = Measured(variables, size, own, levels, (None,) * many, (), total)
     pairs = many * (many - 1) // 2
@@ -173,21 +175,56 @@ def measure(
     return replace(known, pairs=tuple(measured), scores=scores, gain=gain)
 
 
-def _single(
-    counted: Counted, purse: Purse, variables: DomainVariables, rows: float
-) -> tuple[tuple[Measurement, ...], tuple[tuple[Measurement, ...], ...]]:
-    """Every variable by itself: its states and its coarser levels, each row in one cell of each table."""
-    tables = []
+_Single = tuple[tuple[Measurement, ...], tuple[tuple[Measurement, ...], ...], dict[int, list[Ints]]]
+
+
+def _single(counted: Counted, purse: Purse, variables: DomainVariables, rows: float) -> _Single:
+    """Every variable by itself: its states and its coarser levels, each row in one cell of each table.
+
+    Of numbers and days finer than their bins, also the cells that their grid was cut into, depth by depth.
+    """
+    sizes = [_sizes(v) for v in variables.all]
+    every = [size for own in sizes for size in own]
+    share = _PURE_ONE_WAY if purse.pure else budget.one_way_share(purse.total, rows, every)
+    parts = iter(purse.total * share * budget.split_one_way(every))
+    found, chains = [], {}
     for j, (variable, counts) in enumerate(zip(variables.all, counted.own, strict=True)):
-        coarser = [np.bincount(level, counts).astype(np.int64) for level in variable.levels]
-        tables += [(j, counts), *((j, c) for c in coarser)]
-    sizes = [len(counts) for _, counts in tables]
-    share = _PURE_ONE_WAY if purse.pure else budget.one_way_share(purse.total, rows, sizes)
-    parts = purse.total * share * budget.split_one_way(sizes)
-    found: list[list[Measurement]] = [[] for _ in variables.all]
-    for (j, counts), part in zip(tables, parts, strict=True):
-        found[j].append(purse.table(counts, (j,), purse.amount(part), "one column"))
-    return tuple(own for own, *_ in found), tuple(tuple(levels) for _, *levels in found)
+        amounts = [purse.amount(next(parts)) for _ in sizes[j]]
+        if variable.ends is not None:
+            levels, chains[j] = _cut(variable, counts, purse, amounts, j, rows)
+            found.append([levels[-1], *levels[:-1]])
+            continue
+        tables = [counts, *(np.bincount(level, counts).astype(np.int64) for level in variable.levels)]
+        found.append([purse.table(t, (j,), a, "one column") for t, a in zip(tables, amounts, strict=True)])
+    return tuple(own for own, *_ in found), tuple(tuple(levels) for _, *levels in found), chains
+
+
+def _sizes(variable: Variable) -> list[int]:
+    """Of its tables: known beforehand, or of a grid the depths that there may be, as what they need."""
+    if variable.ends is None:
+        return [variable.size, *(int(level.max()) + 1 for level in variable.levels)]
+    bins = len(np.unique(variable.states[0]))
+    return [max(bins, 2), *[_DEPTH] * grain.depths(variable.size, bins)]
+
+
+def _cut(
+    variable: Variable, counts: Ints, purse: Purse, amounts: Sequence[float], place: int, rows: float
+) -> tuple[list[Measurement], list[Ints]]:
+    """A grid from its bins down: the measurements, and the cell of each of its states at each depth."""
+    bins = np.unique(variable.states[0], return_inverse=True)[1].astype(np.int64)
+    cells = bins if bins.max() > 0 else grain.finer(bins, np.array([rows]), 0.0)
+    levels: list[Measurement] = []
+    chain: list[Ints] = []
+    for amount in amounts:
+        if cells is None:
+            break
+        table = np.bincount(cells, counts).astype(np.int64)
+        levels.append(purse.table(table, (place,), amount, "one column"))
+        chain.append(cells)
+        known = variable.along(chain)
+        people = of_states(known, levels[-1], levels[:-1], rows)
+        cells = grain.finer(cells, people, levels[-1].sigma)
+    return levels, chain
 
 
 _Choice = tuple[dict[Pair, float], Measurement | None, float | None]

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.counts import Counts
-from sfumato.counts.tables import check_set
 from sfumato.errors import ParameterError, SfumatoError, listed
 from sfumato.io import scan
 from sfumato.privacy import Guarantee
@@ -22,13 +21,13 @@ from sfumato.release import InternalRecord, Release
 from sfumato.seeds import Key
 from sfumato.sources import BatchSource, Pieces, Source
 from sfumato.synthesis.domain import Domain
-from sfumato.synthesis.private import labels
+from sfumato.synthesis.private import estimates, labels
 from sfumato.synthesis.private.allocation import C
 from sfumato.synthesis.private.calibration import calibrated
 from sfumato.synthesis.private.exact_counts import MAX_CELLS, candidates
 from sfumato.synthesis.private.files import Content, load, save
 from sfumato.synthesis.private.intervals import About, NoisyTable, noisy_table
-from sfumato.synthesis.private.layout import Codes, Floats
+from sfumato.synthesis.private.layout import Codes
 from sfumato.synthesis.private.measurement import Measured
 from sfumato.synthesis.private.potentials import Potentials
 from sfumato.synthesis.private.refinement import Refinement
@@ -66,7 +65,7 @@ class PrivateModel:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the rows."""
-        return self.domain.names
+        return tuple(b.name for b in self.domain.released)
 
     @property
     def rows(self) -> int:
@@ -169,11 +168,11 @@ class PrivateModel:
     # -- counts ----------------------------------------------------------------------------------
 
     def counts(self, *columns: str) -> Counts:
-        """The model's counts: the estimated tables of one column or a measured pair, else the particles'."""
-        check_set(columns, self.columns)
-        places = tuple(self.domain.place(c) for c in columns)
-        books = [self.domain.books[j] for j in places]
-        return Counts.of_dense(books, self._dense(places))
+        """The model's counts: the estimated tables of one column or a measured pair, else the particles'.
+
+        "discharged - admitted" is a column, too, where it was drawn instead of "discharged".
+        """
+        return estimates.counts(self.domain, self.potentials, self.refinement, self.measured, columns)
 
     def table(self, *columns: str, about: About = "data") -> NoisyTable:
         """The counts of one or two columns with standard errors, where they were measured.
@@ -181,38 +180,12 @@ class PrivateModel:
         about: "data", the counts of the data themselves; or "population", of which the data are a random
             sample: sampling error is added to that of the noise.
         """
-        check_set(columns, self.columns)
+        estimates.require_measured(self.domain, columns)
         return noisy_table(self.domain, self.measured, [self.domain.place(c) for c in columns], about)
 
     def tabulate(self, sets: Iterable[Sequence[str]]) -> dict[tuple[str, ...], Counts]:
         """Several counts."""
         return {tuple(s): self.counts(*s) for s in sets}
-
-    def _dense(self, places: tuple[int, ...]) -> Floats:
-        variables, sizes = self.measured.variables, [self.domain.sizes[j] for j in places]
-        homes = [variables.place(j) for j in places]
-        if np.prod([float(k) for k in sizes]) > 2**28:
-            raise ParameterError("a table of so many cells is too large.", hint="ask for fewer columns")
-        if len(set(homes)) == 1:
-            variable = variables.all[homes[0]]
-            states = np.ravel_multi_index([variable.column_of(j) for j in places], sizes)
-            flat = np.bincount(states, self.measured.fine[homes[0]], minlength=int(np.prod(sizes)))
-            return np.asarray(flat.reshape(sizes))
-        if len(places) == 2:
-            wanted = self.potentials.wanted
-            for pair, table in zip(wanted.pairs, wanted.tables, strict=True):
-                if set(pair) == set(homes):
-                    table = table if pair == tuple(homes) else table.T
-                    first, second = (
-                        self.refinement.shares(h, variables.every[h].column_of(j), self.domain.sizes[j])
-                        for h, j in zip(homes, places, strict=True)
-                    )
-                    return np.asarray(first.T @ table @ second)
-        rows = self.refinement.fresh(self.potentials.particles, Key.from_seed(0))
-        codes = variables.decode(rows)
-        key = np.ravel_multi_index([codes[j].astype(np.int64) for j in places], sizes)
-        shown = np.bincount(key, minlength=int(np.prod(sizes))).reshape(sizes)
-        return np.asarray(shown * (self.measured.rows / codes.shape[1]))
 
     @cached_property
     def refinement(self) -> Refinement:
@@ -248,9 +221,9 @@ class PrivateModel:
             raise ParameterError("threads is a whole number, at least 1.", hint="threads=2")
         few = number <= (_CALIBRATED if rows is not None else _AS_THE_DATA)
         whole = few if calibrate is None else calibrate
-        codes = self.codes(number, key) if whole else None
+        cells = self._calibrated(number, key) if whole else None
         pieces = None if whole else Pieces(_Remote(self._sampler, self.domain, key.to_bytes()))
-        reader = self._reader(number, key, codes, threads)
+        reader = self._reader(number, key, cells, threads)
         source = BatchSource(self._arrow(), reader, rows=number, pieces=pieces)
         record = InternalRecord(
             key=key,
@@ -267,6 +240,9 @@ class PrivateModel:
 
     def codes(self, rows: int, key: Key) -> Codes:
         """Calibrated rows as codes, (columns, rows)."""
+        return self._codes(self._calibrated(rows, key), key)
+
+    def _calibrated(self, rows: int, key: Key) -> Codes:
         states = self.refinement.calibrated(calibrated(self.potentials, rows, key), key)
         return self.measured.variables.decode(states)
 
@@ -275,6 +251,12 @@ class PrivateModel:
 
         Row r depends on the key and r alone, so chunks may be of any size and drawn anywhere.
         """
+        return self._codes(self._fresh(first_row, rows, key, threads), key, first_row)
+
+    def _codes(self, cells: Codes, key: Key, first_row: int = 0) -> Codes:
+        return estimates.codes(self.domain, self.measured.variables, cells, key, first_row)
+
+    def _fresh(self, first_row: int, rows: int, key: Key, threads: int) -> Codes:
         cuts = [rows * i // threads for i in range(threads + 1)]
 
         def part(i: int) -> Codes:
@@ -293,16 +275,18 @@ class PrivateModel:
         return self.domain.decode(np.empty((len(self.columns), 0), np.uint16), Key.from_seed(0)).schema
 
     def _reader(
-        self, rows: int, key: Key, codes: Codes | None, threads: int
+        self, rows: int, key: Key, cells: Codes | None, threads: int
     ) -> Callable[[Sequence[str]], Iterator[pa.RecordBatch]]:
+        cuts = self.measured.variables.cuts
+
         def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
             for start in range(0, rows, CHUNK):
                 size = min(CHUNK, rows - start)
-                if codes is not None:
-                    part = codes[:, start : start + size]
+                if cells is not None:
+                    part = cells[:, start : start + size]
                 else:
-                    part = self.fresh(start, size, key, threads)
-                yield self.domain.decode(part, key, start).select(list(names))
+                    part = self._fresh(start, size, key, threads)
+                yield self.domain.decode(part, key, start, cuts).select(list(names))
 
         return read
 
@@ -351,7 +335,8 @@ class _Remote:
         key = Key.from_bytes(self.key)
         for start in range(first, first + rows, CHUNK):
             size = min(CHUNK, first + rows - start)
-            yield self.domain.decode(self.sampler.codes(start, size, key), key, start)
+            rows_ = self.sampler.codes(start, size, key)
+            yield self.domain.decode(rows_, key, start, self.sampler.variables.cuts)
 
 
 def kind_of(source: Source, domain: Domain) -> Source:

@@ -11,9 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.synthesis.private.layout import Floats, Ints
-from sfumato.synthesis.private.variables import Variable
+from sfumato.synthesis.private.variables import FINE, Variable
 
-FINE = 32  # states up to which nothing is merged
 MAX_CLASSES = 128
 _GROUPS = 64  # up to so many stay apart, however small
 _NOISES = 8.0  # standard deviations of a pair's cell that a class should have

@@ -40,6 +40,7 @@ from sfumato.table import Table
 
 _SMALLEST, _LARGEST = 0.001, 100.0
 _PURPOSE = "private synthesizer"
+_NUMBERS = ("fine", "bins")
 
 
 @declares(
@@ -117,6 +118,15 @@ class PrivateSynthesizer:
     columns: Annotated[tuple[str, ...] | None, COLUMNS] = None
     constraints: Annotated[tuple[Constraint, ...], CONSTRAINTS] = ()
     weight: Annotated[str | None, WEIGHT] = None
+    numbers: Annotated[
+        str,
+        Parameter(
+            Text(
+                "'fine': how numbers and days lie within bins is measured, too; 'bins': drawn evenly.",
+                _NUMBERS,
+            )
+        ),
+    ] = "fine"
 
     def __post_init__(self) -> None:
         for name in ("columns", "constraints"):
@@ -144,6 +154,8 @@ class PrivateSynthesizer:
             faults.append("target is the name of a column")
         if self.weight is not None and not isinstance(self.weight, str):
             faults.append("weight is the name of a column")
+        if self.numbers not in _NUMBERS:
+            faults.append("numbers is 'fine' or 'bins'")
         if self.weight is not None and rows is not None:
             faults.append("a number of rows is not the sum of their weights: give declared_rows or weight")
         if self.columns is not None and not (
@@ -190,13 +202,15 @@ class PrivateSynthesizer:
         ledger: debited with the whole budget before the first draw, and refused if it does not
             cover it.
         """
-        domain = Domain.of(table.schema, self.columns, self.constraints, weight=self.weight)
+        fine = self.numbers == "fine"
+        domain = Domain.of(table.schema, self.columns, self.constraints, weight=self.weight, ranges=fine)
+        domain = domain.with_differences() if fine else domain
         target = self._target(domain)
         wanted = self.budget(table.schema)
         if ledger is not None:
             require_same(ledger, wanted)
         cost = domain.search_cost(wanted.neighbours, wanted.unit)
-        variables = DomainVariables.of(domain)
+        variables = DomainVariables.of(domain, fine=fine)
         counted = count(table, domain, variables, self.max_rows_per_person)
         grant = _debit(ledger if ledger is not None else Ledger.in_memory(wanted), wanted)
         said = self._assumptions(table.schema, domain)
@@ -212,12 +226,13 @@ class PrivateSynthesizer:
     def _target(self, domain: Domain) -> int | None:
         if self.target is None:
             return None
-        if self.target not in domain.names:
+        names = [b.name for b in domain.released]
+        if self.target not in names:
             raise ParameterError(
                 f"target '{self.target}' is not among the columns.",
-                hint=f"there are {listed([repr(n) for n in domain.names])}",
+                hint=f"there are {listed([repr(n) for n in names])}",
             )
-        return domain.place(self.target)
+        return names.index(self.target)
 
     def _assumptions(self, schema: Schema, domain: Domain) -> list[str]:
         said = [*grounds(domain.columns), "Every row lies within the levels and bins of all columns"]
@@ -242,6 +257,7 @@ class PrivateSynthesizer:
             "target": self.target,
             "max_rows_per_person": self.max_rows_per_person,
             "declared_rows": self.declared_rows,
+            "numbers": self.numbers,
             **({} if self.weight is None else {"weight": self.weight, "largest_weight": largest}),
         }
 
