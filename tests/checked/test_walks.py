@@ -1,0 +1,63 @@
+"""What a reader gets by calls that look harmless: each of these once gave somebody away."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sfumato as sf
+from sfumato.errors import SfumatoError
+
+WARDS = pd.DataFrame(
+    {"ward": ["a"] * 30 + ["b"] * 30, "cost": np.arange(60.0) + 100, "days": np.arange(60.0)}
+)
+
+
+def test_totals_of_others_than_the_rows_are_not_given_out():
+    data = WARDS.copy()
+    data.loc[7, "days"] = np.nan  # pandas leaves this person out of the total of both columns
+    told = pd.pivot_table(data, values=["cost", "days"], index="ward", aggfunc="sum", margins=True)["cost"]
+    assert told["a"] + told["b"] - told["All"] == data.loc[7, "cost"]
+    with pytest.raises(SfumatoError, match="other people"):
+        sf.checked.pivot_table(data, values=["cost", "days"], index="ward", aggfunc="sum", margins=True)
+    alone = sf.checked.pivot_table(data, values="days", index="ward", aggfunc="sum", margins=True)
+    assert alone.loc["All", "days"] == data["days"].sum()
+
+
+def test_no_number_leaves_unchecked():
+    few = pd.DataFrame({"ward": ["a"] * 30 + ["b"] * 2, "sex": ["f", "m"] * 16, "cost": np.arange(32.0)})
+    for values in ("cost", ["cost"], None):
+        for aggfunc in ("size", ["size"], ["mean", "size"]):
+            with pytest.raises(SfumatoError, match="size counts rows"):
+                sf.checked.pivot_table(few, values=values, index="ward", columns="sex", aggfunc=aggfunc)
+
+
+@pytest.mark.parametrize("normalize", ["index", "columns", "all"])
+@pytest.mark.parametrize("margins", [False, True])
+def test_shares_beside_missing_labels_are_of_the_people_shown(normalize, margins):
+    data = pd.DataFrame({"ward": ["a", "b", None] * 40, "sex": ["f"] * 60 + ["m"] * 60})
+    asked = {"margins": margins, "normalize": normalize}
+    shares = sf.checked.crosstab(data["ward"], data["sex"], **asked)
+    pd.testing.assert_frame_equal(shares, pd.crosstab(data["ward"], data["sex"], **asked))
+
+
+def test_a_column_without_a_name_is_judged_as_any_other():
+    cost = pd.Series(np.r_[np.ones(29), 1e9, np.arange(30.0) + 100], name="")
+    table = sf.checked.crosstab(WARDS["ward"], WARDS["ward"].rename("again"), values=cost, aggfunc="sum")
+    assert table.isna().to_numpy().any()
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_records_hold_missing_and_infinite_numbers_and_no_file_twice(tmp_path):
+    data = WARDS.assign(cost=pd.array(range(60), "Int64"), flat=0.0)
+    data.loc[:3, "ward"] = "c"
+    analysis = sf.checked.Analysis()
+    assert analysis.pivot_table(data, values="cost", index="ward").isna().to_numpy().any()
+    analysis.regression("ols", "flat ~ days", data)  # fitted without any error: a likelihood without end
+    analysis.rename("output_0", "output_1_0")
+    folder = analysis.save(tmp_path / "record")
+    results = json.loads((folder / "analysis.json").read_text())["results"]
+    files = [file for result in results.values() for file in result["files"]]
+    assert len(files) == len(set(files)) == 1 + 2 * (results["output_1"]["status"] != "refused")
+    assert "withheld" in (folder / "review.html").read_text()
