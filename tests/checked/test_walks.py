@@ -61,3 +61,25 @@ def test_records_hold_missing_and_infinite_numbers_and_no_file_twice(tmp_path):
     files = [file for result in results.values() for file in result["files"]]
     assert len(files) == len(set(files)) == 1 + 2 * (results["output_1"]["status"] != "refused")
     assert "withheld" in (folder / "review.html").read_text()
+
+
+def test_bins_with_other_edges_do_not_tell_who_is_between():
+    ages = pd.DataFrame({"age": [20] * 15 + [30] * 20 + [50] + [60] * 30 + [70] * 25})
+    analysis = sf.checked.Analysis()
+    first = analysis.hist(ages, "age", bins=[0, 50, 100])
+    second = analysis.hist(ages, "age", bins=[0, 51, 100])
+    assert first["count"].tolist() == [35, 56]
+    assert second["count"].isna().all()
+    assert analysis.hist(ages, "age", bins=[0, 20, 50, 100]).index.name == "age in bins"
+
+
+def test_who_lies_beyond_the_bins_is_not_told_by_the_total():
+    ages = pd.DataFrame({"age": [20] * 30 + [40] * 30 + [95], "all": "all", "people": "people"})
+    analysis = sf.checked.Analysis()
+    assert analysis.crosstab(ages["all"], ages["people"]).iloc[0, 0] == 61
+    assert analysis.hist(ages, "age", bins=[0, 30, 90])["count"].isna().any()
+
+
+def test_the_last_bin_has_its_end():
+    ages = pd.DataFrame({"age": [10] * 15 + [60] * 30})
+    assert sf.checked.hist(ages, "age", bins=[0, 20, 60])["count"].tolist() == [15, 30]

@@ -1,9 +1,9 @@
 """That the numbers of a frame are of the people whom its labels name.
 
-pandas leaves people out of some numbers and not of others: totals of several columns are of whoever has all of
-them. A difference of two such numbers is about the few who are in one only, and no check of cells would see
-them. Therefore every number is made a second time, from the cells, and a table that says something else is not
-given out.
+pandas leaves people out of some numbers and not of others: totals of several columns are of whoever has all
+of them. A difference of two such numbers is about the few who are in one only, and no check of cells would
+see them. Therefore every number is made a second time, from the cells, and a table that says something else
+is not given out.
 """
 
 from __future__ import annotations
@@ -56,12 +56,13 @@ def require_agreement(
 
     nothing = {0.0} if filled is None else {0.0, float(str(filled))}
     for place, true in zip(places, told.tolist(), strict=True):
-        given = frame.iat[place]
-        if pd.isna(given) or (true != true and float(given) in nothing):
+        shown = frame.iat[place]
+        given = float("nan") if pd.isna(shown) else float(shown)  # type: ignore[arg-type]
+        if given != given or (true != true and given in nothing):
             continue
-        if not abs(float(given) - true) <= 1e-6 * (1e-3 + abs(true)):
+        if not abs(given - true) <= 1e-6 * (1e-3 + abs(true)):
             raise DataError(
-                "pandas makes some numbers of this table of other people than its labels name: rows with missing "
-                "values are in some numbers and not in others.",
+                "pandas makes some numbers of this table of other people than its labels name: rows with "
+                "missing values are in some numbers and not in others.",
                 hint="leave out margins, make a table for each column, or take rows without missing values",
             )

@@ -341,9 +341,7 @@ def _masked(
     frame: pd.DataFrame, given: Sequence[GivenBlock], base: int | None, together: bool
 ) -> tuple[pd.DataFrame, int]:
     """The frame without what is withheld, rounded if asked; and how many numbers are gone."""
-    gone = np.full(
-        frame.shape, not together
-    )  # a number of which nobody knows what it is about does not leave
+    gone = np.full(frame.shape, not together)  # what is in no cell was not checked
     for part in given:
         block = part.block
         for k, place in enumerate(block.places):

@@ -52,6 +52,7 @@ class RowBook:
         self._index: pd.Index | None = None
         self.axes: list[RowAxis] = []
         self.persons: Index | None = None
+        self.edges: dict[str, set[float]] = {}  # of all histograms of a column
 
     @property
     def size(self) -> int:
