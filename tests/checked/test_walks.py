@@ -83,3 +83,34 @@ def test_who_lies_beyond_the_bins_is_not_told_by_the_total():
 def test_the_last_bin_has_its_end():
     ages = pd.DataFrame({"age": [10] * 15 + [60] * 30})
     assert sf.checked.hist(ages, "age", bins=[0, 20, 60])["count"].tolist() == [15, 30]
+
+
+def test_counts_beside_sums_of_the_same_column_are_looked_at():
+    wards = {"a": (20, 4, 11), "b": (30, 25, 28)}  # of a: n1 + n2 = 15 and n1 + 2 n2 = 26 tell both
+    rows = [(ward, x) for ward, sizes in wards.items() for x, n in enumerate(sizes) for _ in range(n)]
+    data = pd.DataFrame(rows, columns=["ward", "children"])
+    for turn in (1, -1):
+        analysis = sf.checked.Analysis()
+        calls = [
+            lambda: analysis.crosstab(data["ward"], data["children"], margins=True),  # noqa: B023
+            lambda: analysis.pivot_table(data, values="children", index="ward", aggfunc="mean"),  # noqa: B023
+        ]
+        for call in calls[::turn]:
+            call()
+        assert list(analysis.judge().values()) == ["pass", "review"]
+
+
+def test_a_column_of_two_values_and_one_person_with_a_third_are_looked_at():
+    data = pd.DataFrame({"ward": ["a"] * 40 + ["b"] * 40, "x": [0, 1] * 40})
+    data.loc[3, "x"] = 2
+    analysis = sf.checked.Analysis()
+    analysis.pivot_table(data, values="x", index="ward", aggfunc="sum")
+    analysis.pivot_table(data[data["x"] < 2], values="x", index="ward", aggfunc="sum")  # two less: the third
+    assert list(analysis.judge().values()) == ["pass", "review"]
+
+
+def test_counts_and_means_of_other_columns_pass():
+    analysis = sf.checked.Analysis()
+    analysis.crosstab(WARDS["ward"], WARDS["days"] < 5)
+    analysis.pivot_table(WARDS, values="cost", index="ward", aggfunc=["mean", "count"])
+    assert set(analysis.judge().values()) == {"pass"}

@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.checked.frames import column_of, require_pandas
 from sfumato.checked.histograms import binned
-from sfumato.checked.judge import judge, withhold
+from sfumato.checked.judge import entangled_columns, judge, withhold
 from sfumato.checked.limits import OutputLimits
 from sfumato.checked.models import Fit, FittedModel, judge_model
 from sfumato.checked.outputs import CheckedOutput, Decision, GivenBlock
@@ -166,6 +166,12 @@ class Analysis:
                 f"Steps of fewer than {self.limits.threshold} people would be told; it is withheld."
             )
         given = tuple(GivenBlock(b, f, base) for b, f in zip(draft.blocks, flags, strict=True))
+        for column in entangled_columns(self.book, [g for o in self._given() for g in o.blocks], given):
+            decision = "review" if decision == "pass" else decision
+            reasons.append(
+                f"Counts by the same values are shown beside {column}: together they may tell small counts, "
+                "or the few whom one of them is not about."
+            )
         frame, gone = _masked(frame, given, base, draft.together)
         bare = int(frame.isna().all(axis=1).sum() + frame.isna().all(axis=0).sum())
         if (

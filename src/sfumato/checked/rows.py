@@ -124,6 +124,10 @@ class RowBook:
         groups = np.array([MISSING, *(axis.number(label) for label in labels)], np.int64)
         self._stretched(axis)[rows] = groups[codes + 1]
 
+    def groups(self, number: int) -> Index:
+        """The group of every row by an axis."""
+        return self._stretched(self.axes[number])
+
     def known(self, number: int) -> int:
         """The axis that says of which rows another one is not missing."""
         name = f"{self.axes[number].name} known"
