@@ -114,3 +114,12 @@ def test_counts_and_means_of_other_columns_pass():
     analysis.crosstab(WARDS["ward"], WARDS["days"] < 5)
     analysis.pivot_table(WARDS, values="cost", index="ward", aggfunc=["mean", "count"])
     assert set(analysis.judge().values()) == {"pass"}
+
+
+def test_odd_bins_and_fillings_are_taken_or_named():
+    assert sf.checked.hist(WARDS, "days", bins=[0, 30, np.inf])["count"].tolist() == [30, 30]
+    assert sf.checked.hist(WARDS, "days", bins=np.int64(3)).equals(sf.checked.hist(WARDS, "days", bins=3))
+    with pytest.raises(SfumatoError, match="edges of bins"):
+        sf.checked.hist(WARDS, "days", bins="auto")
+    with pytest.raises(SfumatoError, match="fills empty cells"):
+        sf.checked.pivot_table(WARDS, values="cost", index="ward", fill_value="none")

@@ -49,12 +49,12 @@ def cell_statistics(
 
 
 def require_agreement(
-    frame: pd.DataFrame, places: Sequence[tuple[int, int]], told: Real, filled: object = None
+    frame: pd.DataFrame, places: Sequence[tuple[int, int]], told: Real, filled: float | None = None
 ) -> None:
     """An error if a number is not what its cell says. filled: what stands where there is none."""
     import pandas as pd
 
-    nothing = {0.0} if filled is None else {0.0, float(str(filled))}
+    nothing = {0.0} if filled is None else {0.0, float(filled)}
     for place, true in zip(places, told.tolist(), strict=True):
         shown = frame.iat[place]
         given = float("nan") if pd.isna(shown) else float(shown)  # type: ignore[arg-type]

@@ -46,7 +46,7 @@ def binned(
     if not values.index.is_unique:
         values = values.reset_index(drop=True)
         groups = None if groups is None else groups.reset_index(drop=True)
-    edges = round_edges(values, bins) if isinstance(bins, int) else _edges(bins)
+    edges = round_edges(values, bins) if isinstance(bins, (int, np.integer)) else _edges(bins)
     inside = values.astype("Float64").replace(edges[-1], float(np.nextafter(edges[-1], -np.inf)))  # as pandas
     cut = pd.cut(inside, edges, right=False)
     cut = cut.cat.rename_categories([f"{a:.12g} to {b:.12g}" for a, b in pairwise(edges)])
@@ -66,14 +66,17 @@ def _between(book: RowBook, values: pd.Series, edges: Sequence[float], shape: Ta
 
     every = book.edges.setdefault(str(values.name), set())
     every.update(edges)
-    fine = pd.cut(values, [-np.inf, *sorted(every), np.inf], right=False, labels=False)
+    fine = pd.cut(values, sorted({-np.inf, *every, np.inf}), right=False, labels=False)
     number, _ = book.axis(f"{values.name} between {sorted(every)}", shape.rows, fine)
     groups = [a for a in shape.axes if not book.axes[a].name.startswith(f"{values.name} in bins at ")]
     return TableBlock(COUNTS, replace(shape, axes=tuple(sorted({number, *groups})), shown=()), ())
 
 
 def _edges(bins: Sequence[float]) -> list[float]:
-    edges = [float(b) for b in bins]
+    try:
+        edges = [float(b) for b in bins]
+    except (TypeError, ValueError):
+        edges = []
     if len(edges) < 2 or any(b <= a for a, b in pairwise(edges)):
         raise ParameterError(
             "the edges of bins grow, and there are two or more.", hint="bins=[0, 20, 40, 60]"

@@ -218,7 +218,7 @@ def _shares(axes: _Axes, frame: pd.DataFrame, margins: bool, normalize: bool | s
 
 def _block(
     axes: _Axes, frame: pd.DataFrame, columns: Sequence[tuple[int, object]], margins: bool, statistic: str,
-    value: pd.Series | None, filled: object = None,
+    value: pd.Series | None, filled: float | None = None,
 ) -> TableBlock:  # fmt: skip
     fixed: dict[int, int] = {}
     if statistic == "count" and value is not None and bool(value.isna().any()):
@@ -311,6 +311,7 @@ def pivoted_table(
     upright, across = _names(frame, index), _names(frame, columns)
     if not upright:
         raise ParameterError("a table needs an index.", hint="index='region'")
+    filled = _filling(fill_value)
     names = _statistics(aggfunc)
     if values is None:
         rest = [c for c in frame.columns if c not in (*upright, *across)]
@@ -336,8 +337,14 @@ def pivoted_table(
                 first = [*first, value]
             found = _columns(result, first)
             at = found if across else [(j, ()) for j, _ in found]
-            blocks.append(_block(axes, result, at, margins, name, frame[value], fill_value))
+            blocks.append(_block(axes, result, at, margins, name, frame[value], filled))
     return DraftTable(result, tuple(blocks), tuple(notes), all(n in _COUNTED for n in names))
+
+
+def _filling(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float, type(None))):
+        raise ParameterError("what fills empty cells is a number.", hint="leave out fill_value")
+    return value
 
 
 def _names(frame: pd.DataFrame, given: object) -> list[str]:
