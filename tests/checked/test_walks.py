@@ -123,3 +123,12 @@ def test_odd_bins_and_fillings_are_taken_or_named():
         sf.checked.hist(WARDS, "days", bins="auto")
     with pytest.raises(SfumatoError, match="fills empty cells"):
         sf.checked.pivot_table(WARDS, values="cost", index="ward", fill_value="none")
+
+
+def test_a_second_curve_with_other_steps_is_looked_at():
+    draw = np.random.default_rng(0)
+    days, died = pd.Series(draw.integers(1, 60, 300)), pd.Series(draw.integers(0, 2, 300))
+    analysis = sf.checked.Analysis()
+    analysis.surv_func(days, died)
+    analysis.surv_func(days, died, by=pd.Series(draw.choice(["f", "m"], 300)))
+    assert list(analysis.judge().values()) == ["pass", "review"]
