@@ -214,7 +214,7 @@ def test_the_record_holds_what_a_checker_needs(people, tmp_path) -> None:
     analysis.file(tmp_path / "plot.png", "drawn elsewhere")
     analysis.save(tmp_path / "record")
     folder = tmp_path / "record"
-    assert sorted(p.name for p in (folder / "outputs").iterdir()) == ["figure_1.csv", "output_2_plot.png"]
+    assert sorted(p.name for p in (folder / "outputs").iterdir()) == ["figure_1.csv", "output_2.plot.png"]
     record = json.loads((folder / "analysis.json").read_text())
     assert {n: r["status"] for n, r in record["results"].items()} == {
         "figure_1": "pass", "output_1": "refused", "output_2": "review",

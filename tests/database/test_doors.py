@@ -238,3 +238,22 @@ def test_concepts_climb_their_ancestors() -> None:
     assert set(after.to_pylist()) == {100, 101, 102, 103}  # never 900, nor 9: each has ten persons too few
     found = sf.assess_database(before, release, codes=[place], columns=[], thresholds={"risk": 0.5})
     assert "understood" not in str(found.because) and found["linking by 1 code"].value < 1 / 30
+
+
+def test_tables_of_one_name_are_not_taken_for_each_other():
+    with duckdb.connect("two.duckdb") as made:
+        made.execute("CREATE SCHEMA other; CREATE TABLE other.patients AS SELECT 1 AS patient_id")
+        made.execute("CREATE TABLE patients AS SELECT 2 AS patient_id")
+    for data in ("two.duckdb", "duckdb:///two.duckdb"):
+        assert "several tables are called alike: 'patients'" in ask("describe", data, code=2)
+
+
+def test_a_file_that_cannot_be_read_is_named_and_not_its_neighbours():
+    Path("folder").mkdir()
+    for name, columns in (("patients", PATIENTS), ("stays", STAYS), ("codes", CODES)):
+        pa.csv.write_csv(pa.table(columns), f"folder/{name}.csv")
+    with open("folder/stays.csv", "a", encoding="utf-8") as file:
+        file.write("s999,p1,2010-01-01,one,too many\n")
+    said = ask("pseudonymize", "folder", "--out", "release", code=2)
+    assert "stays" in said and "differ from" not in said and "too many" not in said
+    assert not Path("release").exists()

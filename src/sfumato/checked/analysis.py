@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.checked.frames import column_of, require_pandas
 from sfumato.checked.histograms import binned
-from sfumato.checked.judge import judge, withhold
+from sfumato.checked.judge import entangled_columns, judge, withhold
 from sfumato.checked.limits import OutputLimits
 from sfumato.checked.models import Fit, FittedModel, judge_model
 from sfumato.checked.outputs import CheckedOutput, Decision, GivenBlock
@@ -166,7 +166,13 @@ class Analysis:
                 f"Steps of fewer than {self.limits.threshold} people would be told; it is withheld."
             )
         given = tuple(GivenBlock(b, f, base) for b, f in zip(draft.blocks, flags, strict=True))
-        frame, gone = _masked(frame, given, base)
+        for column in entangled_columns(self.book, [g for o in self._given() for g in o.blocks], given):
+            decision = "review" if decision == "pass" else decision
+            reasons.append(
+                f"Counts by the same values are shown beside {column}: together they may tell small counts, "
+                "or the few whom one of them is not about."
+            )
+        frame, gone = _masked(frame, given, base, draft.together)
         bare = int(frame.isna().all(axis=1).sum() + frame.isna().all(axis=0).sum())
         if (
             bare > max(sum(frame.shape) / 2, self.limits.threshold)
@@ -337,13 +343,16 @@ class Analysis:
         return write_record(self, Path(folder), overwrite=overwrite)
 
 
-def _masked(frame: pd.DataFrame, given: Sequence[GivenBlock], base: int | None) -> tuple[pd.DataFrame, int]:
+def _masked(
+    frame: pd.DataFrame, given: Sequence[GivenBlock], base: int | None, together: bool
+) -> tuple[pd.DataFrame, int]:
     """The frame without what is withheld, rounded if asked; and how many numbers are gone."""
-    gone = np.zeros(frame.shape, bool)
+    gone = np.full(frame.shape, not together)  # what is in no cell was not checked
     for part in given:
         block = part.block
         for k, place in enumerate(block.places):
             gone[place] = part.withheld[k] or (bool(block.bases) and part.withheld[block.bases[k]])
+    gone &= frame.notna().to_numpy()
     if base is not None:
         frame = (frame / base).round() * base
         frame = frame.astype(int) if not frame.isna().any(axis=None) else frame

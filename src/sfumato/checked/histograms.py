@@ -1,9 +1,14 @@
-"""Histograms as the counts of their bins."""
+"""Histograms as the counts of their bins.
+
+Bins from 0 to 50 and bins from 0 to 51 tell together who is 50. So each histogram brings the groups between
+all edges that were used for its column, and whoever lies beyond them, as cells that no table shows.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -11,7 +16,8 @@ import numpy as np
 
 from sfumato.checked.frames import aligned, column_of, pandas_of
 from sfumato.checked.rows import RowBook
-from sfumato.checked.tables import DraftTable, cross_table
+from sfumato.checked.system import TableShape
+from sfumato.checked.tables import COUNTS, DraftTable, TableBlock, cross_table
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -40,20 +46,37 @@ def binned(
     if not values.index.is_unique:
         values = values.reset_index(drop=True)
         groups = None if groups is None else groups.reset_index(drop=True)
-    edges = round_edges(values, bins) if isinstance(bins, int) else _edges(bins)
-    cut = pd.cut(values, edges, include_lowest=True, right=False).rename(f"{values.name}")
+    edges = round_edges(values, bins) if isinstance(bins, (int, np.integer)) else _edges(bins)
+    inside = values.astype("Float64").replace(edges[-1], float(np.nextafter(edges[-1], -np.inf)))  # as pandas
+    cut = pd.cut(inside, edges, right=False)
     cut = cut.cat.rename_categories([f"{a:.12g} to {b:.12g}" for a, b in pairwise(edges)])
     if groups is None:
         groups = pd.Series("count", index=values.index, name="people")
     kept = aligned([cut, groups])
-    title = f"{values.name} in bins"
-    return cross_table(
-        book, kept[0].rename(title), kept[1], None, None, None, None, False, "All", True, False
-    )
+    key = f"{values.name} in bins at {edges}"
+    draft = cross_table(book, kept[0].rename(key), kept[1], None, None, None, None, False, "All", True, False)
+    between = _between(book, inside.loc[kept[0].index].rename(str(values.name)), edges, draft.blocks[0].shape)
+    frame = draft.frame.rename_axis(index=f"{values.name} in bins")
+    return replace(draft, frame=frame, blocks=(*draft.blocks, between))
+
+
+def _between(book: RowBook, values: pd.Series, edges: Sequence[float], shape: TableShape) -> TableBlock:
+    """The groups between all edges of the histograms of a column. None of these cells is shown."""
+    import pandas as pd
+
+    every = book.edges.setdefault(str(values.name), set())
+    every.update(edges)
+    fine = pd.cut(values, sorted({-np.inf, *every, np.inf}), right=False, labels=False)
+    number, _ = book.axis(f"{values.name} between {sorted(every)}", shape.rows, fine)
+    groups = [a for a in shape.axes if not book.axes[a].name.startswith(f"{values.name} in bins at ")]
+    return TableBlock(COUNTS, replace(shape, axes=tuple(sorted({number, *groups})), shown=()), ())
 
 
 def _edges(bins: Sequence[float]) -> list[float]:
-    edges = [float(b) for b in bins]
+    try:
+        edges = [float(b) for b in bins]
+    except (TypeError, ValueError):
+        edges = []
     if len(edges) < 2 or any(b <= a for a, b in pairwise(edges)):
         raise ParameterError(
             "the edges of bins grow, and there are two or more.", hint="bins=[0, 20, 40, 60]"

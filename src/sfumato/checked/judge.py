@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sfumato.checked.limits import OutputLimits
 from sfumato.checked.outputs import CheckedOutput, GivenBlock
 from sfumato.checked.protection import TableDemands, demands, opened_cells, withheld_cells
-from sfumato.checked.rows import RowBook
-from sfumato.checked.system import LinkedTables, link
+from sfumato.checked.rows import MISSING, RowBook
+from sfumato.checked.system import LinkedTables, TableShape, link
 from sfumato.checked.tables import COUNTS, TableBlock
 
 Flags = NDArray[np.bool_]
@@ -46,6 +46,36 @@ def withhold(
         for key, flag in zip(_keys(block), flags.tolist(), strict=True):
             by_place[key] = by_place.get(key, False) or flag
     return [np.array([by_place[key] for key in _keys(block)], bool) for block in blocks], told
+
+
+def entangled_columns(book: RowBook, given: Sequence[GivenBlock], new: Sequence[GivenBlock]) -> list[str]:
+    """Columns of which sums are shown beside counts of the same values, where these follow from one another.
+
+    A sum is its values times their counts: one equation more for whoever looks for a count that is withheld,
+    or for the few whom one of two tables is not about. Counts and sums are judged each by itself, so a person
+    must look at both.
+    """
+    found: list[str] = []
+    every = [*given, *new]
+    for sums in (g for g in every if g.block.layer != COUNTS):
+        for counts in (g for g in every if g.block.layer == COUNTS and (g in new or sums in new)):
+            whole = np.array_equal(np.sort(sums.block.shape.rows), np.sort(counts.block.shape.rows))
+            if whole and not counts.withheld.any() and not sums.withheld.any():
+                continue
+            axes = {a for cell_axes, _ in counts.block.shape.shown for a in cell_axes}
+            if any(_follows(book, sums.block.shape, a) for a in sorted(axes)):
+                found.append(sums.block.layer)
+    return list(dict.fromkeys(found))
+
+
+def _follows(book: RowBook, sums: TableShape, axis: int) -> bool:
+    """The summed value of each row follows from its group of an axis."""
+    assert sums.values is not None
+    codes = book.groups(axis)[sums.rows]
+    known = (codes > MISSING) & ~np.isnan(sums.values)
+    groups, values = codes[known], sums.values[known]
+    pairs = np.unique(np.stack([groups.astype(np.float64), values], axis=1), axis=0)
+    return len(np.unique(values)) > 1 and len(pairs) == len(np.unique(groups))
 
 
 def _keys(block: TableBlock) -> list[tuple[int, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from html import escape
 from pathlib import Path
@@ -51,11 +52,11 @@ def _write_output(output: CheckedOutput, draft: Path) -> list[str]:
     place.mkdir(exist_ok=True)
     names = []
     for i, frame in enumerate(output.frames):
-        name = f"{output.name}_{i}.csv" if len(output.frames) > 1 else f"{output.name}.csv"
+        name = f"{output.name}.{i}.csv" if len(output.frames) > 1 else f"{output.name}.csv"
         frame.to_csv(place / name, encoding="utf-8")
         names.append(f"{place.name}/{name}")
     for file in output.files:
-        name = f"{output.name}_{Path(file).name}"
+        name = f"{output.name}.{Path(file).name}"  # names have no dot: no two outputs write one file
         shutil.copyfile(file, place / name)
         names.append(f"{place.name}/{name}")
     return names
@@ -159,8 +160,10 @@ def _said(label: object) -> str:
 
 
 def _cell(value: object) -> str:
-    if value is None or value != value:
+    import pandas as pd
+
+    if pd.isna(value):  # type: ignore[call-overload]
         return f"<td class='gone'>{_SIGN}</td>"
-    if isinstance(value, float):
+    if isinstance(value, float) and math.isfinite(value):
         return f"<td>{value:g}</td>" if value != int(value) else f"<td>{int(value)}</td>"
     return f"<td>{escape(str(value))}</td>"

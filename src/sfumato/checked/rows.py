@@ -52,6 +52,7 @@ class RowBook:
         self._index: pd.Index | None = None
         self.axes: list[RowAxis] = []
         self.persons: Index | None = None
+        self.edges: dict[str, set[float]] = {}  # of all histograms of a column
 
     @property
     def size(self) -> int:
@@ -122,6 +123,10 @@ class RowBook:
     def _extend(self, axis: RowAxis, rows: Index, codes: Index, labels: list[object]) -> None:
         groups = np.array([MISSING, *(axis.number(label) for label in labels)], np.int64)
         self._stretched(axis)[rows] = groups[codes + 1]
+
+    def groups(self, number: int) -> Index:
+        """The group of every row by an axis."""
+        return self._stretched(self.axes[number])
 
     def known(self, number: int) -> int:
         """The axis that says of which rows another one is not missing."""

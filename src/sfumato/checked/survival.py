@@ -27,6 +27,7 @@ Index = NDArray[np.int64]
 Real = NDArray[np.float64]
 
 _DIGITS = 3
+_OTHER_STEPS = "an earlier curve of the same times ends its steps elsewhere: both may tell of a few"
 
 
 def survival_steps(book: RowBook, time: object, status: object, by: object, threshold: int) -> DraftTable:
@@ -56,11 +57,14 @@ def survival_steps(book: RowBook, time: object, status: object, by: object, thre
     frame = pd.concat(parts)
     events = columns[1].map({0: "seen no longer", 1: "event"})
     title = f"{columns[0].name} in steps" + ("" if by is None else f" by {columns[2].name}")
+    start = f"{columns[0].name} in steps"
+    others = any(a.name.startswith(start) and a.name != title for a in book.axes)
     counts = cross_table(
         book, labels.rename(title), events.rename(f"{columns[1].name}"), None, None, None, None, False, "All",
         True, False,
     )  # fmt: skip
-    return DraftTable(frame, (_placed(counts, frame),), counts.notes, False, together=True)
+    notes = (*counts.notes, _OTHER_STEPS) if others else counts.notes
+    return DraftTable(frame, (_placed(counts, frame),), notes, False, together=True)
 
 
 def _placed(counts: DraftTable, frame: pd.DataFrame) -> TableBlock:

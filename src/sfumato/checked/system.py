@@ -261,6 +261,8 @@ class _Builder:
         self, table: TableShape, population: frozenset[int], headed: Flags, nonempty: Index
     ) -> None:
         """How many inner cells of a table that are not empty lie under each, and which groups it names."""
+        if not table.shown:
+            return
         filled = self._codes(table.axes, table.rows)
         filled = np.unique(filled[(filled > MISSING).all(axis=1)], axis=0)
         for size in range(len(table.axes) + 1):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.checked.agreement import CellName, cell_statistics, require_agreement
 from sfumato.checked.frames import aligned, columns_of, pandas_of
 from sfumato.checked.rows import MISSING, RowBook
 from sfumato.checked.system import TableShape
@@ -18,10 +19,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Index = NDArray[np.int64]
-CellName = tuple[tuple[int, ...], tuple[int, ...]]
 
-COUNTS = ""  # the layer of counts; those of sums have the name of the summed column
-_COUNTED = ("count", "size")
+COUNTS = ""  # the layer of counts; those of sums name the summed column
+_COUNTED = ("count",)
 _SUMMED = ("mean", "sum", "std", "var", "median")
 _MOST_AXES = 6
 
@@ -197,7 +197,7 @@ def _shares(axes: _Axes, frame: pd.DataFrame, margins: bool, normalize: bool | s
     """Shares tell the counts that they are made of: the cell, and what it is a share of."""
     places, cells = axes.cells(frame, _columns(frame, []), margins, {})
     by = "all" if normalize is True else {"0": "index", "1": "columns"}.get(str(normalize), str(normalize))
-    kept = {"index": axes.upright, "columns": axes.across, "all": ()}[by]
+    over = {"index": axes.across, "columns": axes.upright, "all": (*axes.upright, *axes.across)}[by]
     total = axes.labelled(axes.name, axes.across if by == "index" else axes.upright, True) or {}
     if by == "all":
         total = {**total, **(axes.labelled(axes.name, axes.across, True) or {})}
@@ -206,17 +206,19 @@ def _shares(axes: _Axes, frame: pd.DataFrame, margins: bool, normalize: bool | s
     number = {cell: i for i, cell in enumerate(every)}
     for names, groups in cells:
         whole = dict(zip(names, groups, strict=True))
-        base = named({**{a: g for a, g in whole.items() if a in kept}, **total})
+        base = named({**{a: g for a, g in whole.items() if a not in over}, **total})
         if base not in number:
             number[base] = len(every)
             every.append(base)
         bases.append(number[base])
+    counts = cell_statistics(axes.book, axes.rows, every, "size", None)
+    require_agreement(frame, places, counts[: len(places)] / counts[bases])
     return TableBlock(COUNTS, axes.shape(every, {}), tuple(places), tuple(bases))
 
 
 def _block(
     axes: _Axes, frame: pd.DataFrame, columns: Sequence[tuple[int, object]], margins: bool, statistic: str,
-    value: pd.Series | None,
+    value: pd.Series | None, filled: float | None = None,
 ) -> TableBlock:  # fmt: skip
     fixed: dict[int, int] = {}
     if statistic == "count" and value is not None and bool(value.isna().any()):
@@ -225,11 +227,14 @@ def _block(
         fixed[number] = axes.book.axes[number].number(True)
     places, cells = axes.cells(frame, columns, margins, fixed)
     if statistic in _COUNTED or value is None:
+        require_agreement(frame, places, cell_statistics(axes.book, axes.rows, cells, "size", None), filled)
         return TableBlock(COUNTS, axes.shape(cells, fixed), tuple(places))
     numbers = _numbers(value)
+    told = cell_statistics(axes.book, axes.rows, cells, statistic, numbers)
+    require_agreement(frame, places, told, filled)
     if len(np.unique(numbers[~np.isnan(numbers)])) <= 2:
         return _two_valued(axes, frame, columns, margins, value)
-    return TableBlock(str(value.name), axes.shape(cells, fixed, numbers), tuple(places))
+    return TableBlock(f"sums of {value.name}", axes.shape(cells, fixed, numbers), tuple(places))
 
 
 def _two_valued(
@@ -265,6 +270,10 @@ def _statistics(aggfunc: object) -> list[str]:
     """The names of statistics, in text, functions or a list of these."""
     given = list(aggfunc) if isinstance(aggfunc, (list, tuple)) else [aggfunc]
     names = [g if isinstance(g, str) else getattr(g, "__name__", str(g)) for g in given]
+    if "size" in names:
+        raise ParameterError(
+            "size counts rows, whatever the column.", hint="crosstab(...) without values, or aggfunc='count'"
+        )
     wrong = [repr(n) for n in names if n not in (*_COUNTED, *_SUMMED)]
     if wrong or not names:
         raise ParameterError(
@@ -302,6 +311,7 @@ def pivoted_table(
     upright, across = _names(frame, index), _names(frame, columns)
     if not upright:
         raise ParameterError("a table needs an index.", hint="index='region'")
+    filled = _filling(fill_value)
     names = _statistics(aggfunc)
     if values is None:
         rest = [c for c in frame.columns if c not in (*upright, *across)]
@@ -313,7 +323,7 @@ def pivoted_table(
     for value in summed if set(names) & set(_SUMMED) else ():
         _numbers(frame[value])
     both = [frame[c] for c in upright], [frame[c] for c in across]
-    axes, notes = _registered(book, *both, True, margins_name, margins)
+    axes, notes = _registered(book, *both, dropna, margins_name, margins)
     result = pd.pivot_table(
         frame, values=values if values is not None else summed, index=index, columns=columns,
         aggfunc=_handed(aggfunc, names), fill_value=fill_value, margins=margins, dropna=dropna,
@@ -327,8 +337,14 @@ def pivoted_table(
                 first = [*first, value]
             found = _columns(result, first)
             at = found if across else [(j, ()) for j, _ in found]
-            blocks.append(_block(axes, result, at, margins, name, frame[value]))
+            blocks.append(_block(axes, result, at, margins, name, frame[value], filled))
     return DraftTable(result, tuple(blocks), tuple(notes), all(n in _COUNTED for n in names))
+
+
+def _filling(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float, type(None))):
+        raise ParameterError("what fills empty cells is a number.", hint="leave out fill_value")
+    return value
 
 
 def _names(frame: pd.DataFrame, given: object) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,9 +56,12 @@ def _differ(folder: Path) -> bool:
         files = list(table_files(folder).values())
         if len(files) < 2 or any("=" in p.name for p in files):
             return False
-        heads = {frozenset(scan(str(p), keep_text=True).source.arrow_schema.names) for p in files}
     except SfumatoError:
         return False
+    heads = set()
+    for file in files:
+        with suppress(SfumatoError):  # what is wrong with it is said when it is read
+            heads.add(frozenset(scan(str(file), keep_text=True).source.arrow_schema.names))
     return len(heads) > 1
 
 
@@ -186,7 +190,7 @@ def pseudonymize_database(
         [
             Text(f"Release written to {out.name}: {len(rows)} tables.", "green"),
             Padding(Text(printable(release.guarantee.text())), (1, 0, 1, 2)),
-            Text(f"Next: sfumato verify {out.name}"),
+            Text(f"Next: sfumato verify {printable(str(out))}"),
         ],
         {"written": str(out), "rows": rows, "guarantee": json.loads(release.guarantee.to_json())},
     )
@@ -238,7 +242,7 @@ def synthesize_database(
             Text(f"Synthetic persons written to {out.name}.", "green"),
             Padding(Text("\n".join(f"{n:,} rows  {name}" for name, n in rows.items())), (1, 0, 0, 2)),
             Padding(Text(release.guarantee.text()), (1, 0, 1, 2)),
-            Text(f"Next: sfumato assess {printable(data)} {out.name} --control OTHER-PEOPLE"),
+            Text(f"Next: sfumato assess {printable(data)} {printable(str(out))} --control OTHER-PEOPLE"),
         ],
         {"written": str(out), "rows": rows, "guarantee": json.loads(release.guarantee.to_json())},
     )

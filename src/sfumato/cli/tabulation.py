@@ -171,7 +171,7 @@ def _say(terminal: Terminal, release: Release, out: Path) -> None:
         [
             *said,
             Padding(Text(release.guarantee.text()), (1, 0, 1, 2)),
-            *folders("what the cells were made of: must not leave"),
+            *folders("what the cells were made of"),
         ],
         {
             "written": str(out), "cells": cells, **extra,

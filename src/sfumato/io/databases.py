@@ -244,11 +244,11 @@ def _is_text(path: str | Path) -> bool:
 
 def _addressed(data: str, declared: Mapping[str, Any]) -> dict[str, tuple[Any, dict[str, Any]]]:
     if is_url(data) and local_path(data) is None:
-        return {_plain(n): (data, {"table": n}) for n in table_names(data)}
+        return _named_tables(data)
     path = Path(local_path(data) or data if is_url(data) else data)
     if path.is_file() and path.suffix in (".duckdb", ".ddb"):
         url = f"duckdb:///{path}" if not path.is_absolute() else f"duckdb:////{str(path).lstrip('/')}"
-        return {_plain(n): (url, {"table": n}) for n in table_names(url)}
+        return _named_tables(url)
     if not path.is_dir():
         raise DataError(
             f"'{path.name}' is not a folder of tables.", hint="give a folder, a DuckDB file or a database URL"
@@ -265,6 +265,19 @@ def _addressed(data: str, declared: Mapping[str, Any]) -> dict[str, tuple[Any, d
     if not found:
         raise DataError(
             f"no tables in '{path.name}'.", hint="a file for each table: patients.csv, stays.parquet"
+        )
+    return found
+
+
+def _named_tables(url: str) -> dict[str, tuple[Any, dict[str, Any]]]:
+    """The tables of a database by plain names; none is taken for another."""
+    names = table_names(url)
+    found = {_plain(n): (url, {"table": n}) for n in names}
+    if len(found) < len(names):
+        twice = sorted({repr(p) for p in found if sum(_plain(n) == p for n in names) > 1})
+        raise DataError(
+            f"several tables are called alike: {listed(twice)}.",
+            hint="rename one, or make a database of one schema",
         )
     return found
 
@@ -306,15 +319,18 @@ def _scanned(
 ) -> dict[str, Table]:
     """Every table; what is wrong with any of them is said at once."""
     read: dict[str, Table] = {}
-    faults = []
+    faults, hint = [], ""
     for name, source in sources.items():
         said = declared.get("tables", {}).get(name, {}).get("columns")
         try:
             read[name] = source.read(said, reading)
         except SfumatoError as error:
             faults.append(f"{name}: {error.message.rstrip('.')}")
+            hint = hint or error.hint
     if faults:
-        raise DataError(f"{len(faults)} of {len(sources)} tables cannot be read: {'; '.join(faults)}.")
+        raise DataError(
+            f"{len(faults)} of {len(sources)} tables cannot be read: {'; '.join(faults)}.", hint=hint
+        )
     return read if keep_text else {n: _without_text(n, t) for n, t in read.items()}
 
 
