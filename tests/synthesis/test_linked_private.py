@@ -127,6 +127,8 @@ def test_domains_that_were_found_add_their_cost_to_the_promise(people: sf.Databa
         (claim,) = (c for c in private(1.0, delta=0.0).fit(data).guarantee if c.differential)
         assert isinstance(claim, ApproxDP) and claim.epsilon == pytest.approx(1 + cost)
         assert claim.unit == PERSON
+        assert any("all keys hold" in a for a in claim.assumptions)  # other data are refused
+        assert any("more than 3 rows in table visits" in a for a in claim.assumptions) == (most is None)
 
 
 # -- what always holds -----------------------------------------------------------------------------------

@@ -168,7 +168,7 @@ def test_bins_alone_on_request() -> None:
 
 
 def test_a_pair_of_numbers_has_people_in_its_cells() -> None:
-    """A class as large as a cell's noise is not enough: forty classes by forty leave a dozen people to a cell."""
+    """Classes of so many people are not enough: forty by forty leave a dozen of 20,000 to a cell."""
     low = np.arange(400)
     cells = Variable((0,), np.zeros((1, 400), np.int64), (), None, True, (low, low))
     found = classes_of(cells, np.full(400, 50.0), 500.0)
