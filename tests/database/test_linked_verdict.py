@@ -204,7 +204,7 @@ def test_a_plan_with_limits_control_and_determination(tmp_path: Path) -> None:
     (tmp_path / "form.toml").write_text(template())
     (tmp_path / "plan.toml").write_text(
         '[database]\ndata = "hospital"\n[codes]\nk = 5\nm = 2\ncolumns = ["sex"]\n'
-        '[codes.hierarchies]\n"diagnoses.code" = "icd9"\n[assess]\nhold_back = 0.4\nknown = 2\n'
+        '[codes.hierarchies]\n"diagnoses.code" = "icd9"\n[assess]\nhold_back = 120\nknown = 2\n'
         '[thresholds]\nrisk = 0.01\n[outputs]\ndetermination = "form.toml"\n'
     )
     found = run_database(DatabasePlan.read(tmp_path / "plan.toml"), tmp_path / "out")
