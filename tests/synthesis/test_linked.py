@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from linked import saved
-from lives import DAY, lives
+from lives import BOUNDS, DAY, SAID, lives, private, public
 
 import sfumato as sf
 from sfumato.assessment.database_measures import utilities
@@ -147,6 +147,19 @@ def test_a_table_alone_and_no_table_of_persons_are_refused() -> None:
         sf.LinkedSynthesizer().fit(sf.Database.of(sf.samples.members(20)))
     with pytest.raises(ParameterError, match="linked tables are a database"):
         sf.LinkedSynthesizer().fit(sf.samples.members(20))  # type: ignore[arg-type]
+
+
+def test_rows_that_hang_on_several_tables_are_refused_before_anything_is_spent() -> None:
+    """Taken for persons, they would be counted as if nobody had more than one."""
+    db = public(lives(20))
+    bills = sf.scan(pa.table({"event": [1] * 9, "kind": ["visit"] * 9, "paid": ["no"] * 9}))
+    schema = bills.schema.with_("paid", levels=("no", "yes"), provenance=SAID)
+    bills = bills.with_schema(schema.with_("event", role="identifier"))
+    event = sf.Reference("bills", "event", "kind", {"visit": "visits"})
+    whole = sf.Database({**db.tables, "bills": bills}, db.links, db.keys, references=(event,))
+    for method in (sf.LinkedSynthesizer(), private(max_children={**BOUNDS, "bills": 3})):
+        with pytest.raises(SchemaError, match="bills: no column says"):
+            method.require(whole)
 
 
 def test_nobody_at_all_is_refused() -> None:

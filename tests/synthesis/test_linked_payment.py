@@ -122,11 +122,23 @@ def test_by_plan_stopped_while_it_draws_is_said_and_paid_again_when_told(
     assert spent() == 2.0 and claim.epsilon == 2.0  # type: ignore[attr-defined]
 
 
+def test_limits_that_were_measured_on_the_data_are_said_to_be_beyond_the_promise(here: Path) -> None:
+    signed()
+    (here / "plan.toml").write_text(f"{PLAN}[thresholds]\nrisk = 1.0\n")
+    made = run_database(DatabasePlan.read(here / "plan.toml"), here / "out").release
+    (claim,) = (c for c in made.guarantee if c.differential)
+    assert any("not covered" in a for a in claim.assumptions)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         (PLAN.replace("epsilon = 1.0", 'epsilon = "much"'), "epsilon"),
         (PLAN.replace('ledger = "a.ledger"', ""), "ledger is not given"),
+        (
+            PLAN.replace("delta = 0.0", "delta = 0.0\ndeclared_persons = 80") + "[assess]\nhold_back = 0.1\n",
+            "number of all persons",
+        ),
         ('[database]\ndata = "people"\n[budget]\nledger = "a.ledger"\n', "pays for \\[synthesis\\]"),
     ],
 )

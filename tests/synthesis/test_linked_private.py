@@ -127,6 +127,8 @@ def test_domains_that_were_found_add_their_cost_to_the_promise(people: sf.Databa
         (claim,) = (c for c in private(1.0, delta=0.0).fit(data).guarantee if c.differential)
         assert isinstance(claim, ApproxDP) and claim.epsilon == pytest.approx(1 + cost)
         assert claim.unit == PERSON
+        assert any("all keys hold" in a for a in claim.assumptions)  # other data are refused
+        assert any("more than 3 rows in table visits" in a for a in claim.assumptions) == (most is None)
 
 
 # -- what always holds -----------------------------------------------------------------------------------
@@ -257,7 +259,7 @@ def columns_audited(monkeypatch: pytest.MonkeyPatch, claim: float, visits: int, 
     return audit(mechanism, 0, 1, claim=PureDP(claim, unit=PERSON), draws=100, batch=50, error=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore:.* one person has")
+@pytest.mark.filterwarnings("ignore:(visits|tests). one person has")
 def test_an_audit_passes_and_one_of_rows_without_a_bound_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nine thousand visits are so many that the two laws do not overlap: nothing here is left to chance."""
     assert not columns_audited(monkeypatch, 0.5, visits=9_000, counted=BOUNDS["visits"]).refutes()

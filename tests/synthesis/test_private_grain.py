@@ -10,12 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from declared import PUBLIC
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.counts import Codebook
 from sfumato.synthesis.private.grain import finer, grid
+from sfumato.synthesis.private.resolution import classes_of
+from sfumato.synthesis.private.variables import Variable
 
 WIDE = (-7e15, -1e6, -3.5, 0.0, 1e-9, 0.25, 1.0, 18.5, 1000.0, 2e6, 1e300)
 
@@ -30,6 +32,7 @@ def number(name: str = "x", **more: Any) -> sf.Column:
     st.booleans(),
     st.booleans(),
 )
+@example([0.0, 1e-9], True, False)  # a single whole number
 def test_a_grid_parts_its_bins(edges: list[float], whole: bool, unbounded: bool) -> None:
     """Cells do not overlap, none lies in two bins, and every bin begins one and ends one."""
     whole = whole and abs(edges[-1]) < 2**60
@@ -162,6 +165,20 @@ def test_bins_alone_on_request() -> None:
     )
     assert not model.measured.variables.cuts
     assert (model.sample(300, seed=1).data.to_arrow()["cost"].to_numpy() > 1000).mean() > 0.3
+
+
+def test_a_pair_of_numbers_has_people_in_its_cells() -> None:
+    """Classes of so many people are not enough: forty by forty leave a dozen of 20,000 to a cell."""
+    low = np.arange(400)
+    cells = Variable((0,), np.zeros((1, 400), np.int64), (), None, True, (low, low))
+    found = classes_of(cells, np.full(400, 50.0), 500.0)
+    assert found is not None and found.max() + 1 == 5  # 20,000 / 5^2 > 500
+    few = Variable((0,), np.zeros((1, 20), np.int64), (), None, True, (low[:20], low[:20]))
+    merged = classes_of(few, np.full(20, 1000.0), 500.0)
+    assert merged is not None and merged.max() + 1 == 4  # however few the cells are
+    codes = Variable((0,), np.arange(400)[None], (), None, True)
+    plain = classes_of(codes, np.full(400, 50.0), 500.0)
+    assert plain is not None and plain.max() + 1 == 40
 
 
 def test_a_range_without_an_end_says_what_to_do() -> None:

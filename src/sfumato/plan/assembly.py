@@ -23,7 +23,7 @@ from sfumato.plan.step import Step
 from sfumato.plan.steps import Workbench, enter, result
 from sfumato.plan.workplace import SPLIT_KEY
 from sfumato.privacy import Guarantee
-from sfumato.privacy.together import sum_of, whole_of
+from sfumato.privacy.together import judged_on_data, sum_of, whole_of
 from sfumato.release import Release, fingerprint, manifest, read_key, verify, write_key
 from sfumato.report import Page
 from sfumato.report.json import to_json
@@ -158,12 +158,7 @@ def _promised(bench: Workbench, release: Release, found: Run) -> Guarantee:
     looked = any(one.looked for one in found.tables.values())
     if not plan.limits and not looked and "aggregates" not in plan.document:
         return promised
-    chosen = (
-        "That it was released says that it met limits that were measured on the data; that is not covered"
-        if met
-        else "That it says it missed limits tells what was measured on the data; that is not covered"
-    )
-    return Guarantee(tuple(c.assuming(chosen) if c.differential else c for c in promised.claims))
+    return judged_on_data(promised, met)
 
 
 def _public_draft(plan: PlanDocument, found: Run) -> str:

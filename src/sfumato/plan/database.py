@@ -65,6 +65,7 @@ from sfumato.plan.spec import VERSION
 from sfumato.plan.step import Step, fields_of
 from sfumato.plan.workplace import workplace
 from sfumato.privacy import Ledger
+from sfumato.privacy.together import judged_on_data
 from sfumato.release import DatabaseRelease
 from sfumato.release.people import people_of
 from sfumato.report.determination import Said
@@ -276,6 +277,16 @@ def _asked_faults(document: Mapping[str, Any]) -> list[str]:
         faults.append("[assess]: hold_back must be a share below 1, or how many persons")
     if isinstance(asked, dict) and {"control", "hold_back"} <= set(asked):
         faults.append("[assess]: control and hold_back: keep one of them")
+    drawn = document.get("synthesis", {})
+    if (
+        all(isinstance(d, dict) for d in (asked, drawn))
+        and "hold_back" in asked
+        and "declared_persons" in drawn
+    ):
+        faults.append(
+            "[synthesis]: declared_persons is the number of all persons, and hold_back leaves some out: "
+            "keep one of them"
+        )
     known = asked.get("known", 1) if isinstance(asked, dict) else 1
     if isinstance(known, int) and not isinstance(known, bool) and known < 1:
         faults.append("[assess]: known must be from 1")
@@ -301,16 +312,25 @@ class DatabaseRun:
 
 
 def held_back(database: Database, wanted: float, key: Key) -> tuple[Database, Database]:
-    """Persons drawn at random and kept out of the release, with all their rows. wanted: a share, or many."""
+    """Persons drawn at random and kept out of the release, with all their rows. wanted: a share, or many.
+
+    What a promise to persons needs: with one person more, those who are kept differ by one at most. Of a
+    share, everybody has a coin of their own, so by that person alone. A share of all, rounded, would now and
+    then put one person more aside, and exchange one who is kept for another. Of a number m, n - m of n
+    are kept, each such set as likely: of n + 1, sets with the further person are one of n - m and them,
+    those without are one of n - m and one more.
+    """
     persons = database.check().people.count
-    many = round(wanted * persons) if wanted < 1 else int(wanted)
-    if not 2 <= many <= persons - 2:
+    drawn = key.generator("held back")
+    held = drawn.random(persons) < wanted
+    if wanted >= 1:
+        held = np.zeros(persons, np.bool_)
+        held[drawn.choice(persons, min(int(wanted), persons), replace=False)] = True
+    if not 2 <= held.sum() <= persons - 2:
         raise PlanError(
-            f"hold_back asks for {many:,} of {persons:,} persons.",
+            f"hold_back leaves {held.sum():,} of {persons:,} persons out.",
             hint="a share such as 0.1, or another number",
         )
-    held = np.zeros(persons, np.bool_)
-    held[key.generator("held back").choice(persons, many, replace=False)] = True
     return database.only(~held), database.only(held)
 
 
@@ -354,6 +374,8 @@ def _finished(
     found = plan.judged(database, made, control)
     missed = [] if found.met or plan.accepted else ["a limit is missed, or was not examined"]
     made = replace(made, draft="; ".join([*([made.draft] if made.draft else []), *missed]))
+    if plan.limits and not plan.accepted:
+        made = replace(made, guarantee=judged_on_data(made.guarantee, found.met))
     if made.internal is not None:
         extra = {**made.internal.extra, "assessment": json.loads(json.dumps(found.to_dict()))}
         made = replace(made, internal=replace(made.internal, extra=extra))

@@ -37,3 +37,13 @@ def leaving_together(parts: Sequence[Guarantee]) -> tuple[Guarantee, ...]:
     """Each of several releases with the sum beside its own promise, as a claim about all of them."""
     added = Guarantee(sum_of(parts, len(parts)))
     return tuple(part & added for part in parts)
+
+
+def judged_on_data(promised: Guarantee, met: bool) -> Guarantee:
+    """The same of a release that would be a draft otherwise: that it is one, or none, is not covered."""
+    chosen = (
+        "That it was released says that it met limits that were measured on the data; that is not covered"
+        if met
+        else "That it says it missed limits tells what was measured on the data; that is not covered"
+    )
+    return Guarantee(tuple(c.assuming(chosen) if c.differential else c for c in promised.claims))

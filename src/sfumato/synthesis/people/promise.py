@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from sfumato.errors import SchemaError, listed
-from sfumato.privacy.base import Unit
+from sfumato.privacy.base import ONE_ID, Unit
 from sfumato.privacy.differential import ApproxDP, DifferentialPrivacy, PureDP, for_person
 from sfumato.schema.column import Column
 from sfumato.schema.domains import ADVICE, grounds, without_public_domain
@@ -67,8 +67,9 @@ def search_costs(structure: TableTree, bounds: PersonBounds) -> tuple[Differenti
             plain: DifferentialPrivacy = (
                 ApproxDP(said.epsilon, said.delta) if said.delta else PureDP(said.epsilon)
             )
-            far = for_person(plain, bounds.rows(name))
-            claim = replace(far, unit=unit)
+            most = bounds.rows(name)
+            said_of = f"No person has more than {most} rows in table {name}: a search for rows saw them all"
+            claim = replace(for_person(plain, most), unit=unit, assumptions=(said_of, ONE_ID))
         out.append(claim)
     return tuple(out)
 
@@ -81,6 +82,7 @@ def assumptions(
     for branch in structure.branches:
         own = [c for name, c in domains(structure) if name == branch.name]
         said += [f"{text}, of table {branch.name}" for text in grounds(own)]
+    said.append("Every row lies within the levels and bins of its columns, and all keys hold")
     most = listed([f"{n} ({bounds.children[n]})" for n in bounds.children], 12)
     said.append(
         f"The most rows of one parent that count are public: {most}; of more, the first in time count"

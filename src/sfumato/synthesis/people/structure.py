@@ -121,6 +121,8 @@ def _branch(database: Database, name: str, faults: list[str]) -> Branch:
     person = database.person_column(name)
     if link is None and name != database.root and person is not None:
         link = Link(name, person, database.root, database.keys[database.root])
+    if link is None and name != database.root:
+        faults.append(f"{name}: no column says by itself on which row of which table its rows hang")
     copies: dict[str, str] = {}
     if link is not None:
         above = _ancestors(database, link)

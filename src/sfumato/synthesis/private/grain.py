@@ -68,7 +68,7 @@ def _marks(first: Any, last: Any, whole: bool) -> NDArray[Any]:
     numbers also what single precision makes of them.
     """
     largest = max(abs(float(first)), abs(float(last)))
-    if not whole and not 1e-280 < largest < 1e300:
+    if first == last or (not whole and not 1e-280 < largest < 1e300):
         return np.array([first])
     top = math.floor(math.log10(max(largest, 1e-300)))
     span = max(float(last) - float(first), 1e-12 * largest)

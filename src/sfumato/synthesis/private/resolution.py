@@ -3,7 +3,9 @@
 A table of two columns of 700 codes has half a million cells, and noise in each of them. Codes that enough
 people have stay by themselves; the others are put together with their neighbours, or with the rest of their
 group, until each class has enough people for the noise of a pair's cell. Within a class a code is drawn by
-the single column alone. It is arithmetic on noisy answers and costs nothing.
+the single column alone. Numbers have no rare cells to lose: their classes are so large that a cell of two of
+them has enough people, since whoever adds up cells to bins adds up their noise. It is arithmetic on noisy
+answers and costs nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from sfumato.synthesis.private.variables import FINE, Variable
 MAX_CLASSES = 128
 _GROUPS = 64  # up to so many stay apart, however small
 _NOISES = 8.0  # standard deviations of a pair's cell that a class should have
+_CELLS = 2.0  # times so many, and not of a class but of a cell, where a number is cut finer than its bins
 
 
 def least(pairs: int, variables: int, budget: float, most: int, pure: bool) -> float:
@@ -27,9 +30,11 @@ def least(pairs: int, variables: int, budget: float, most: int, pure: bool) -> f
 
 def classes_of(variable: Variable, counts: Floats, fewest: float) -> Ints | None:
     """The class of each state; None where every state is its own.  counts: (S,) as estimated."""
-    if variable.size <= FINE:
+    finer = variable.ends is not None
+    if variable.size <= FINE and not finer:
         return None
-    wanted = fewest
+    # Two numbers of k classes share N people among k^2 cells: k is such that a cell has enough of them.
+    wanted = max(fewest, (_CELLS * fewest * float(counts.sum())) ** 0.5) if finer else fewest
     for _ in range(60):
         found = _merged(variable, counts, wanted)
         if found.max() < MAX_CLASSES:
