@@ -42,7 +42,7 @@ SYNTHESIS = [case for case in CASES if OURS[case[0]][0] is Does.SYNTHESIZE]
 
 
 def test_no_method_that_claims_an_epsilon_is_left_out() -> None:
-    """Those of linked tables pay as persons do: tests/methods/test_promises.py, tests/synthesis/test_linked_payment.py."""
+    """Linked ones: tests/methods/test_promises.py and tests/synthesis/test_linked_payment.py."""
     linked = {name for name in CLAIMING if OURS[name][0] is Does.PEOPLE}
     assert linked == {"linked"} and set(SETTINGS) == set(CLAIMING) - linked
 
