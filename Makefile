@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench peers mariadb experiments gallery docs soak lock rehearsal clean
+.PHONY: help setup demo test lint format bench peers axe mariadb experiments gallery pictures notebooks docs soak lock rehearsal clean
 
 help: ## what there is to make
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -36,10 +36,10 @@ $(STAMP): requirements.lock $(LIGHT)
 	@touch $@
 
 # Tests run side by side; those that share Spark or PostgreSQL stay with one worker (tests/conftest.py).
-# A worker waits for Spark, PostgreSQL, a browser or another process a third of its time: three more than there are cores.
+# A worker waits for Spark, PostgreSQL, a browser or another process a third of its time: two more than there are cores.
 # Hundreds of tests start a process of their own: what is compiled is kept, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
-export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 1) + 3)))
+export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 1) + 2)))
 SIDE_BY_SIDE := -n auto --maxprocesses 8 --dist loadgroup
 
 setup: $(STAMP) ## the environment in .venv, pinned versions
@@ -76,6 +76,14 @@ peers: $(PEERS:%=.peers/%/.installed) ## the environments of the peers, in .peer
 	@.peers/$*/bin/python -m pip --quiet --disable-pip-version-check install --no-deps --require-hashes -r $<
 	@touch $@
 
+# The checker of accessibility, from its lock; the tests run it inside a browser, and skip where it is missing.
+axe: .peers/axe/.installed ## axe-core, for the tests of accessibility (needs npm)
+
+.peers/axe/.installed: peers/axe/package-lock.json
+	@mkdir -p .peers/axe && cp peers/axe/package.json peers/axe/package-lock.json .peers/axe/
+	@cd .peers/axe && npm ci --silent --ignore-scripts --no-audit --no-fund
+	@touch $@
+
 # Ibis' driver of MariaDB and MySQL comes as source: where its headers are (libmariadb-dev), it is compiled. Nothing else needs it.
 mariadb: $(STAMP) ## the driver of MariaDB, into .venv, for its tests
 	@$(BIN)/python -c "import MySQLdb" 2>/dev/null || $(PIP) install --no-deps --require-hashes -r requirements-mariadb.lock
@@ -87,6 +95,12 @@ experiments: $(STAMP) ## the papers' figures and tables again (hours; QUICK=--qu
 
 gallery: $(STAMP) ## the pictures of docs/gallery.md, from the tables in experiments/results/
 	@$(BIN)/python experiments/gallery.py
+
+pictures: $(STAMP) ## the pictures of README and quickstarts, from what their commands give
+	@SFUMATO_PICTURES=1 $(BIN)/python -m pytest -q -m "soak or not soak" tests/test_quickstarts.py
+
+notebooks: $(STAMP) ## run docs/notebooks/ anew and keep their outputs
+	@$(BIN)/python docs/notebooks.py
 
 docs: $(STAMP) ## the pages, into site/
 	@$(BIN)/mkdocs build --strict --quiet --clean

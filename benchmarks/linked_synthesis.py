@@ -1,12 +1,13 @@
 """Linked synthesis: patients, stays and diagnoses of DE-SynPUF and diabetes130, drawn from counts.
 
-    python benchmarks/linked_synthesis.py [--persons 5000] [--only NAME] [--seed 0]
+    python benchmarks/linked_synthesis.py [--persons 5000] [--only NAME] [--seed 0] [--splits 1]
     python benchmarks/linked_synthesis.py --epsilon 1 10 [--only NAME]
 
 Without privacy: fitted to some persons and held against as many others, beside what real persons differ from
-those others by. With an epsilon: fitted to all persons and held against the same, beside a fit without noise;
-domains are taken as declared (levels as the file lists them, in place of the published lists of codes).
-Processor seconds of fitting and drawing, compiled loops loaded before.
+those others by; of several splits also the means, since the ratio of two small numbers is mostly chance. With
+an epsilon: fitted to all persons and held against the same, beside a fit without noise; domains are taken as
+declared (levels as the file lists them, in place of the published lists of codes). Processor seconds of
+fitting and drawing, compiled loops loaded before.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import sfumato as sf
 from sfumato.assessment.database_measures import utilities
 
 DATA = Path(os.environ.get("SFUMATO_DATA", "data"))
+_RATIO = 1.25  # drawn persons may differ from others by so much more than real ones
 _CONDITIONS = ["SP_ALZHDMTA", "SP_CHF", "SP_CHRNKIDN", "SP_COPD", "SP_DEPRESSN", "SP_DIABETES", "SP_ISCHMCHT"]
 
 
@@ -98,8 +100,10 @@ def measured(original: sf.Database, released: sf.Database) -> dict[str, float]:
     }
 
 
-def without_privacy(title: str, frames: dict[str, pd.DataFrame], persons: int, seed: int) -> None:
-    """Fitted to some, held against others."""
+def without_privacy(
+    title: str, frames: dict[str, pd.DataFrame], persons: int, seed: int
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Fitted to some, held against others; what real and drawn persons differ from these by."""
     data, others = halves(frames, persons, seed)
     start = time.process_time()
     model = sf.LinkedSynthesizer().fit(data)
@@ -115,7 +119,28 @@ def without_privacy(title: str, frames: dict[str, pd.DataFrame], persons: int, s
     real, made = measured(others, data), measured(others, release.data)
     print(f"  {'':44s} {'real':>7s} {'drawn':>7s}  ratio")
     for name, value in made.items():
-        print(f"  {name:44s} {real[name]:7.4f} {value:7.4f}  {value / max(real[name], 1e-9):5.2f}")
+        print(
+            f"  {name:44s} {real[name]:7.4f} {value:7.4f}  {value / max(real[name], 1e-9):5.2f}", flush=True
+        )
+    return real, made
+
+
+def over_splits(title: str, frames: dict[str, pd.DataFrame], persons: int, seeds: range) -> None:
+    """The same for several splits, and the means with their standard errors."""
+    found = [without_privacy(title, frames, persons, seed) for seed in seeds]
+    if len(found) < 2:
+        return
+    print(f"{title}, means over {len(found)} splits, and the ratio of the means")
+    for name in found[0][1]:
+        real, made = (np.array([pair[side][name] for pair in found]) for side in (0, 1))
+        ratios = made / np.maximum(real, 1e-9)
+        more = made - real
+        spread = more.std(ddof=1) / np.sqrt(len(found))
+        print(
+            f"  {name:44s} {real.mean():7.4f} {made.mean():7.4f}  {made.mean() / real.mean():5.2f}   "
+            f"drawn - real {more.mean():+.4f} +- {spread:.4f}   "
+            f"ratios {ratios.min():.2f} to {ratios.max():.2f}, {(ratios > _RATIO).sum()} above {_RATIO}"
+        )
 
 
 # -- with privacy ----------------------------------------------------------------------------------------
@@ -180,6 +205,7 @@ def main() -> None:
     parser.add_argument("--persons", type=int, default=5_000)
     parser.add_argument("--only", choices=("DE-SynPUF", "diabetes130"))
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--splits", type=int, default=1, help="of persons, from --seed on")
     parser.add_argument("--epsilon", type=float, nargs="+", help="with privacy, all persons")
     asked = parser.parse_args()
     warnings.simplefilter("ignore", sf.SfumatoWarning)
@@ -191,7 +217,7 @@ def main() -> None:
             if asked.epsilon:
                 with_privacy(title, frames, asked.epsilon, asked.seed)
             else:
-                without_privacy(title, frames, asked.persons, asked.seed)
+                over_splits(title, frames, asked.persons, range(asked.seed, asked.seed + asked.splits))
 
 
 if __name__ == "__main__":

@@ -52,8 +52,8 @@ def forget_high_water() -> None:
 def measure(path: Path, out: Path) -> None:
     """One size, in a process of its own so that its memory can be read."""
     import sfumato as sf
+    from sfumato.features.design import Design
     from sfumato.reconstruction import factor
-    from sfumato.reconstruction.design import design_of
     from sfumato.reconstruction.groups import match
     from sfumato.reconstruction.moments import moments_of
     from sfumato.reconstruction.problem import LinearProblem
@@ -65,7 +65,7 @@ def measure(path: Path, out: Path) -> None:
     table = sf.scan(path)
     n = table.rows()
     grouping = match(made, table)
-    design = design_of(table, None, grouping.columns)
+    design = Design.of_people(table, None, grouping.columns)
     first = table.head(1000)
     moments_of(sf.Table.from_arrow(first, table.schema), design, grouping, "refuse")  # compiles
     start = time.process_time()

@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 import sfumato as sf
-from sfumato.prediction.grid import FeatureGrid
+from sfumato.features.grid import FeatureGrid
 from sfumato.table import Table
 
 

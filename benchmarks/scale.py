@@ -1,6 +1,7 @@
 """One plan here and on Spark (`local-cluster[2,1,1024]`: two executors, processes of their own).
 
     python benchmarks/scale.py [rows]
+    python benchmarks/scale.py --generalize ROWS ...
 
 Simulated discharges as Parquet in eight files; a plan of two releases, PeGS and PLUGS in four parts. Compared
 first: the counts of all pairs of columns, the profiles that both runs kept, and the rows that executors wrote
@@ -8,6 +9,9 @@ against those drawn here under the same key. Then the time of the run (without S
 of the local one, and the peak memory of the driver's Python with four times the rows over that with one:
 flat is 1. On one machine the executors share its processors, so that Spark is slower: it is for data that
 one machine cannot hold.
+
+With --generalize a table of each size is generalized by `optimal` on Spark (five columns, k = 5): processor
+time of driver and executors for each million rows, and the peak of the driver's Python. Both should be flat.
 """
 
 from __future__ import annotations
@@ -36,6 +40,7 @@ from sfumato.synthesis.lugs.parallel import PLUGS
 MASTER = "local-cluster[2,1,1024]"
 COLUMNS = sf.samples.DISCHARGE_VARIABLES[:7]
 PARTS = 4
+SIZES = {"age": 100, "zip": 100, "sex": 2, "month": 12, "ward": 8}  # of the table that is generalized
 PLAN = """\
 sfumato_plan = 2
 [input]
@@ -121,6 +126,61 @@ def same_rows(folder: Path) -> dict[str, bool]:
     return found
 
 
+def simulated(folder: Path, rows: int) -> Path:
+    """Five columns of skewed draws and a charge, in files of a million rows."""
+    import numpy as np
+    import pyarrow as pa
+
+    data = folder / "data.parquet"
+    data.mkdir(parents=True)
+    generator = np.random.default_rng(1)
+    for i in range(-(-rows // 1_000_000)):
+        n = min(1_000_000, rows - i * 1_000_000)
+        cells = {c: (m * generator.beta(1.2, 3, n)).astype(np.int64).astype(str) for c, m in SIZES.items()}
+        charge = generator.gamma(2, 1_000, n).round(2)
+        pq.write_table(pa.table({**cells, "charge": charge}), data / f"part-{i:03}.parquet")
+    return data
+
+
+def generalize(data: Path) -> None:
+    """In this process: search here, rows by executors; print what it took."""
+    schema = sf.Schema((
+        *(sf.Column(c, sf.Kind.NOMINAL, sf.Role.QUASI_IDENTIFIER) for c in SIZES),
+        sf.Column("charge", sf.Kind.NUMERIC, type="real"),
+    ))  # fmt: skip
+    trees = {
+        c: sf.Hierarchy.of_rows([[str(v), f"{v // 5 * 5}+", f"{v // 20 * 20} on", "*"] for v in range(m)])
+        for c, m in SIZES.items()
+    }
+    with parquet_on_spark(str(data), MASTER) as frame:
+        frame.count()
+        before = os.times()
+        release = sf.anonymize(
+            sf.scan(frame, schema), sf.KAnonymity(5), method=sf.OptimalRecoding(max_suppressed=0.01),
+            hierarchies=trees,
+        )  # fmt: skip
+        release.save(data.parent / "release")
+        peak = _peak()
+        rows = release.internal.extra["rows"]["read"] if release.internal else 0
+    after = os.times()  # with those of the executors, which have ended
+    own = after.user + after.system - before.user - before.system
+    theirs = after.children_user + after.children_system - before.children_user - before.children_system
+    print(json.dumps({"rows": rows, "driver": own, "executors": theirs, "peak": peak}))
+
+
+def flat(sizes: list[int]) -> None:
+    for rows in sizes:
+        with tempfile.TemporaryDirectory(prefix="sfumato-scale-") as home:
+            data = simulated(Path(home), rows)
+            command = [sys.executable, __file__, "--one-generalized", str(data)]
+            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+            found = json.loads(done.stdout.splitlines()[-1])
+            million = found["rows"] / 1e6
+            print(f"{found['rows']:,} rows: driver {found['driver'] / million:.2f} s, executors and JVM "
+                  f"{found['executors'] / million:.2f} s per million rows; driver's Python at most "
+                  f"{found['peak']:.0f} MB", flush=True)  # fmt: skip
+
+
 def main(rows: int) -> None:
     with tempfile.TemporaryDirectory(prefix="sfumato-scale-") as home:
         small, large = prepared(Path(home) / "small", rows), prepared(Path(home) / "large", 4 * rows)
@@ -143,7 +203,11 @@ def main(rows: int) -> None:
 
 
 if __name__ == "__main__":
-    if "--one" in sys.argv:
+    if "--one-generalized" in sys.argv:
+        generalize(Path(sys.argv[2]))
+    elif "--generalize" in sys.argv:
+        flat([int(n) for n in sys.argv[2:]] or [1_000_000, 5_000_000])
+    elif "--one" in sys.argv:
         one(sys.argv[2], Path(sys.argv[3]))
     else:
         main(int(sys.argv[1]) if len(sys.argv) > 1 else 50_000)

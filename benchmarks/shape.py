@@ -32,7 +32,7 @@ def main() -> None:
         k_member(points[:2_000], 5, how)  # compiles
     start = time.process_time()
     k_member(points, 5, Clustering(block=None))
-    print(f"15,000 rows x 5, k = 5, exact: {time.process_time() - start:.2f} s of work (wanted: under 1)")
+    print(f"15,000 rows x 5, k = 5, exact: {time.process_time() - start:.2f} s of work (wanted: .15)")
     for name, table in (
         ("coarse and skewed", people(40_000)),
         ("normal", np.random.default_rng(0).normal(size=(40_000, 5))),
@@ -46,7 +46,7 @@ def main() -> None:
     taken = time.perf_counter() - start
     print(
         f"1,000,000 rows, k = 5: {taken:.1f} s ({time.process_time() - work:.1f} s of work), "
-        f"{len(found.sizes):,} clusters (wanted: within 30 s)"
+        f"{len(found.sizes):,} clusters (wanted: 4 s of work)"
     )
     label = k_member(points, 5).label
     law = GaussianDither().fit(points[:, :4], label, np.ones(len(points)))

@@ -153,9 +153,12 @@ def page_of(group: str) -> str:
 
 
 def on_config(config: Any, **_: Any) -> Any:
-    """One page a group, below "API" in the navigation."""
+    """One page a group, in a part of its own after "Reference"."""
     pages = [{group: page_of(group)} for group in groups()]
-    config["nav"] = [*config["nav"], {"API": pages}]
+    parts = []
+    for part in config["nav"]:
+        parts += [part, {"API": pages}] if "Reference" in part else [part]
+    config["nav"] = parts
     return config
 
 
@@ -174,3 +177,16 @@ def on_files(files: Any, config: Any, **_: Any) -> Any:
             lines += entry(name, getattr(sf, name))
         files.append(File.generated(config, page_of(group), content="\n".join(lines) + "\n"))
     return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """On names.md every name leads to its place in the reference."""
+    if page.file.src_uri != NAMES.name:
+        return markdown
+    home = {name: page_of(group) for group, names in groups().items() for name in names}
+    return re.sub(
+        r"^\| `([a-zA-Z]\w*)`",
+        lambda row: f"| [`{row[1]}`]({home[row[1]]}#{row[1].lower()})" if row[1] in home else row[0],
+        markdown,
+        flags=re.MULTILINE,
+    )

@@ -34,8 +34,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 import sfumato as sf
+from sfumato.features.grid import FeatureGrid
 from sfumato.prediction.basis import Basis, FeatureShape
-from sfumato.prediction.grid import FeatureGrid
 from sfumato.schema import Column, Kind, Provenance, Schema
 from sfumato.table import Table
 

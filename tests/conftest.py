@@ -15,6 +15,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+from repeatable import DRAWS, repeatable
 
 # Deadlines measure the machine, not the code. At a desk, and above all in the long runs, examples are new
 # each time; in CI they are the same each time, so that what fails there is what the change broke.
@@ -100,6 +101,23 @@ def own_people(own_state: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
         yield
 
 
+# --- draws ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True, scope="session")
+def repeatable_draws() -> Iterator[None]:
+    """Noise and keys that are the same in each run of CI, and genuine elsewhere (see `repeatable`)."""
+    with repeatable():
+        yield
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before any fixture of the test draws, its stream begins."""
+    of_noise = Path(__file__).parent / "privacy" in item.path.parents
+    DRAWS.begin(item.nodeid.partition("@")[0], repeatable=_PROFILE == "ci" and not of_noise)
+
+
 # --- side by side ---------------------------------------------------------------------------------
 
 
@@ -131,6 +149,30 @@ def _shares_with_its_file(item: pytest.Item) -> bool:
     fixtures = getattr(item, "_fixtureinfo", None)
     known = fixtures.name2fixturedefs if fixtures is not None else {}
     return any(found[-1].scope == "module" for name, found in known.items() if name in item.fixturenames)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Each worker compiles its share of the test files before it collects all of them.
+
+    In a fresh clone every worker would compile every file, all at the same moment: a fifth of a minute each.
+    These are pytest's own functions without a promise; where they are others, each compiles for itself.
+    """
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None or sys.dont_write_bytecode:
+        return
+    try:
+        from _pytest.assertion import rewrite
+
+        state = session.config.stash[rewrite.assertstate_key]
+        files = sorted(Path(__file__).parent.rglob("test_*.py"))
+        for file in files[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
+            folder = rewrite.get_cache_dir(file)
+            compiled = folder / (file.stem + rewrite.PYC_TAIL)
+            if rewrite.try_makedirs(folder) and rewrite._read_pyc(file, compiled) is None:
+                source, code = rewrite._rewrite_test(file, session.config)
+                rewrite._write_pyc(state, code, source, compiled)
+    except (ImportError, AttributeError, TypeError, ValueError, KeyError, SyntaxError):
+        return
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -240,6 +282,8 @@ def _start_spark(home: Path) -> Any:
     os.environ["SPARK_LOCAL_DIRS"] = str(home / "local")
     from pyspark.sql import SparkSession
 
+    # Tables of a few rows: a second compiler and many collectors, which make long work quick, only cost.
+    brief = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     settings = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
@@ -249,8 +293,9 @@ def _start_spark(home: Path) -> Any:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "4",
         "spark.default.parallelism": "4",
+        "spark.executor.extraJavaOptions": brief,
         "spark.sql.warehouse.dir": str(home / "warehouse"),
-        "spark.driver.extraJavaOptions": f"-Dderby.system.home={home}",
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={home} {brief}",
         "spark.log.level": "ERROR",
     }
     builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("sfumato-tests")

@@ -184,7 +184,7 @@ def test_a_method_is_found_by_its_name_only_above_the_methods() -> None:
         for node in nodes(tree):
             if isinstance(node, ast.ImportFrom) and node.module == "sfumato.methods.names":
                 rooms.add(file.partition("/")[0])
-    assert rooms <= {"plan", "cli", "methods", "testing.py"}
+    assert rooms <= {"plan", "cli", "studio", "methods", "testing.py"}
 
 
 ERROR_NAMES = {

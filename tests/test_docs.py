@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 import pytest
 from architecture import ROOT
 from snippets import trouble_of
+
+import sfumato
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[\w-]*)[^\n`]*$")
@@ -49,6 +52,60 @@ def test_snippets_run(page: Path, tmp_path: Path) -> None:
         name = page.relative_to(ROOT).as_posix()
         trouble = trouble.replace(str(script), name)
         pytest.fail(f"a snippet of {name} fails (line numbers are the page's):\n{trouble}", pytrace=False)
+
+
+NAMES_PAGE = (ROOT / "docs" / "names.md").read_text(encoding="utf-8")
+FURTHER = dict(re.findall(r"^\| `(sfumato\.[\w.]+)` \| [^|]+ \| ([^|]+) \|$", NAMES_PAGE, flags=re.MULTILINE))
+
+
+def imports_of(script: str) -> set[str]:
+    """What a script imports of Sfumato: a public name by itself, anything else with its module."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(script)):
+        if isinstance(node, ast.Import):
+            found |= {a.name for a in node.names if a.name.startswith("sfumato.")}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "sfumato":
+            below = f"{node.module}.".removeprefix("sfumato.")
+            found |= {f"sfumato.{below}{a.name}" if below else a.name for a in node.names}
+    return found
+
+
+def promised(name: str) -> bool:
+    """Whether docs/names.md promises it. `sfumato.testing` is the kit of guests: docs/stability.md."""
+    return name in sfumato.__all__ or name in FURTHER or name.startswith("sfumato.testing.")
+
+
+@pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_no_page_needs_an_import_that_is_not_promised(page: Path) -> None:
+    odd = sorted(n for n in imports_of(script_of(page.read_text(encoding="utf-8"))) if not promised(n))
+    assert not odd, f"{odd}: use a public name, or promise it in docs/names.md"
+
+
+def test_an_import_that_is_not_promised_is_found() -> None:
+    script = (
+        "import sfumato as sf\nfrom sfumato import scan, nowhere\nfrom sfumato.table import plain_column\n"
+    )
+    odd = {n for n in imports_of(script + "import sfumato.counts.duck\n") if not promised(n)}
+    assert odd == {"nowhere", "sfumato.table.plain_column", "sfumato.counts.duck"}
+
+
+def test_every_name_further_in_is_used_on_its_pages() -> None:
+    assert len(FURTHER) > 50
+    for name, links in FURTHER.items():
+        pages = re.findall(r"\]\(([\w-]+\.md)\)", links)
+        assert pages, name
+        for page in pages:
+            assert name in imports_of(script_of((ROOT / "docs" / page).read_text(encoding="utf-8"))), (
+                name,
+                page,
+            )
+
+
+def test_each_heading_of_the_names_stands_once_above_a_table() -> None:
+    headings = re.findall(r"^##+ (.+)$", NAMES_PAGE, flags=re.MULTILINE)
+    assert len(headings) == len(set(headings)) > 15
+    for heading, text in re.findall(r"^##+ (.+)\n((?:(?!#).*\n?)*)", NAMES_PAGE, flags=re.MULTILINE):
+        assert "|---|" in text or heading == "Further in", heading
 
 
 _COMMAND = re.compile(r"(?:^\$ (?:\.venv/bin/)?|`)sfumato ([^`\n]*)", re.MULTILINE)

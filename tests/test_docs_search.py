@@ -8,11 +8,13 @@ import re
 import subprocess
 import sys
 import threading
+import tomllib
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import quote
 
+import accessibility
 import chromium
 import pytest
 from architecture import ROOT
@@ -32,6 +34,26 @@ QUESTIONS = {
     "plan.toml": "plan.html",
     "risk score API": "quickstart-builder.html",
     "install offline": "questions.html#how-do-i-install-it-without-internet",
+    "what does a quasi identifier mean": "glossary.html",  # asks for a word: its meaning comes first
+    "what does undecided mean": "glossary.html",
+    "equivalence class": "glossary.html#what-is-done-to-it",  # what others call it, in brackets there
+    "how do I remove names": "questions.html#how-do-i-remove-names-and-other-identifiers",
+    "does the data leave my computer": "questions.html#do-data-leave-my-machine",
+    "my file is too big for memory": "questions.html#my-file-is-larger-than-memory",
+    "what happens if two releases are combined": "questions.html",
+    "how do I add my own method": "questions.html#can-i-add-a-method-of-my-own",
+    "what may I send to the recipient": "release.html#send-the-public-part-and-only-that",
+    "which attacks are tried": "attacks.html",
+    "rare disease": "questions.html#a-few-people-in-my-file-are-very-rare",
+    "HMA synthesizer": "coming-from.html#from-sdv",
+    "average per region to individuals": "quickstart-analyst.html",
+    "run it every month": "questions.html#the-same-data-come-again-every-month-or-quarter",
+    "docker": "deploy.html",
+    "anonimize a csv": "anonymize.html",  # one letter is wrong
+    "can I use it from R": "from-r.html",
+    "what is t-closeness": "criteria.html",  # stands there as TCloseness
+    "has anybody tampered with the file": "signing.html",  # what newcomers call it: search_words.toml
+    "can someone figure out who is in my data": "membership.html",  # a turn of speech
 }
 
 
@@ -90,7 +112,8 @@ def test_a_newcomers_questions_are_answered_by_one_of_the_first_three(
     asked = json.dumps(list(QUESTIONS))
     hits = json.loads(
         browser.evaluate(
-            f"(() => {{ const index = siteSearch.prepared(searchIndex); return JSON.stringify({asked}.map("
+            "(() => { const index = siteSearch.prepared(searchIndex, searchSynonyms); "
+            f"return JSON.stringify({asked}.map("
             "q => siteSearch.find(index, q, 3).map(h => h.section.place))) })()"
         )
     )
@@ -100,6 +123,13 @@ def test_a_newcomers_questions_are_answered_by_one_of_the_first_three(
         if not any(place.startswith(wanted) for place in places)
     }
     assert not missed
+
+
+def test_what_newcomers_call_a_page_names_a_page_that_is_there() -> None:
+    named = tomllib.loads((ROOT / "docs" / "search_words.toml").read_text("utf-8"))
+    there = {p.stem for p in (ROOT / "docs").glob("*.md")} - {"search"}
+    assert set(named) == there
+    assert not any(len(words.split()) != len(set(words.split())) for words in named.values())
 
 
 def test_what_is_typed_is_never_taken_for_markup(browser: chromium.Browser, site: Path) -> None:
@@ -117,6 +147,35 @@ def test_every_public_name_has_its_place_in_the_reference(site: Path) -> None:
         r"<h2 id=[^>]*>(\w+)<", "".join(p.read_text("utf-8") for p in site.glob("reference/*.html"))
     )
     assert sorted(set(headings)) == sorted(name for name in sf.__all__ if not name.startswith("_"))
+    names = (site / "names.html").read_text("utf-8")  # and from the list of names a link leads there
+    linked = set(re.findall(r'<a href="reference/[a-z-]+\.html#\w+"><code>(\w+)</code>', names))
+    assert linked == set(headings)
     page = (site / "reference" / "anonymize.html").read_text("utf-8")
     assert "<code>drop_rarer_than</code>: leave out rows" in page  # a setting and what its docstring says
     assert "Annotated" not in page and " object at " not in page
+
+
+def test_the_menu_opens_where_one_reads_and_keeps_the_search_in_sight(
+    browser: chromium.Browser, site: Path
+) -> None:
+    browser.open(site / "reference" / "anonymize.html", width=1200)
+    opened = "[...document.querySelectorAll('nav details[open] summary')].map(s => s.textContent.trim())"
+    assert browser.evaluate(opened) == ["API"]
+    box = browser.evaluate("document.querySelector('#rtd-search-form input').getBoundingClientRect().top")
+    assert 0 < box < 200
+    assert browser.evaluate("document.querySelectorAll('nav details').length") < 20  # all fit a screen
+    browser.open(site / "index.html", width=400)  # on a telephone the menu comes by a button
+    left = "document.querySelector('.wy-nav-side').getBoundingClientRect().right"
+    assert browser.evaluate(left) <= 0
+    browser.evaluate("document.querySelector('.menu-button').click()")
+    assert browser.evaluate(left) > 200 and not browser.complaints()
+
+
+@pytest.mark.parametrize("page", ["index", "notebooks/publisher"])
+def test_axe_finds_nothing_serious_on_the_pages(browser: chromium.Browser, site: Path, page: str) -> None:
+    axe = accessibility.script()
+    if axe is None:
+        pytest.skip("axe is not installed: make axe")
+    for width in (1200, 400):
+        browser.open(site / f"{page}.html", width=width)
+        assert accessibility.faults(browser, axe) == [], f"{page}, {width} wide"

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.inference.known_values import paired_words
 from sfumato.inference.names import read
+from sfumato.inference.person_names import paired_words
 from sfumato.inference.script_words import in_english
 
 NAMING = (
@@ -124,3 +124,10 @@ def test_few_remarks_may_name_people_too() -> None:
     said = ["call her sister Anna", "seen again in May", "as agreed with Ms Li"] * 200
     schema = _survey({"age": np.arange(600) % 90, "comment": said})
     assert str(schema["comment"].role) == "identifier"
+
+
+def test_words_that_nothing_explains_may_name_people_but_codes_do_not() -> None:
+    spelt = ["".join("aeioulmnrst"[(i // 11**k) % 11] for k in range(4)) for i in range(600)]
+    codes = [f"{'EV'[i % 2]}{i % 300:03d}" if i % 3 == 0 else f"{i * 7 % 5000:04d}" for i in range(600)]
+    schema = _survey({"age": np.arange(600) % 90, "zz": spelt, "kk": codes})
+    assert str(schema["zz"].role) == "identifier" and str(schema["kk"].role) != "identifier"

@@ -80,7 +80,7 @@ def test_survey_weights_are_not_bodies():
     assert one("survey_weight", np.linspace(1, 9, ROWS)).role is Role.WEIGHT
     assert one("weight", np.linspace(2000, 30_000, ROWS)).role is Role.WEIGHT
     body = one("weight", np.linspace(45, 120, ROWS))
-    assert body.role is Role.OTHER
+    assert body.role is Role.SENSITIVE
     assert "body" in body.reason
     assert one("birth_weight", np.linspace(2000, 4500, ROWS)).kind is Kind.NUMERIC
     assert "survey" not in read("wt")
@@ -312,8 +312,8 @@ REAL = {
     },
     "desynpuf/desynpuf_inpatient_claims_2008_2010_s1.parquet": {
         "person": "DESYNPUF_ID",
-        "identifier": "CLM_ID",
-        "quasi-identifier": "CLM_ADMSN_DT NCH_BENE_DSCHRG_DT PRVDR_NUM AT_PHYSN_NPI",
+        "identifier": "CLM_ID AT_PHYSN_NPI",
+        "quasi-identifier": "CLM_ADMSN_DT NCH_BENE_DSCHRG_DT PRVDR_NUM",
         "sensitive": "ICD9_DGNS_CD_1 ADMTNG_ICD9_DGNS_CD CLM_PMT_AMT CLM_DRG_CD",
     },
     "meps/meps2004_adults.parquet": {

@@ -72,6 +72,7 @@ class BatchSource:
     rows: the number of rows, where it is known without reading them.
     origin: the object the user gave, so that a result can come back as the same kind.
     pieces: how other processes can make the same rows, where they can.
+    require_same: refuses rows that are no more those that were opened; None where they cannot change.
     """
 
     arrow_schema: pa.Schema
@@ -80,10 +81,31 @@ class BatchSource:
     rows: int | None = None
     origin: Any = field(default=None, repr=False)  # a frame's own repr shows cells
     pieces: Pieces | None = field(default=None, repr=False)
+    require_same: Callable[[], None] | None = field(default=None, repr=False)
+    _counted: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The named columns, batch by batch."""
-        return self.open(columns)
+        if self.require_same is None or not columns:
+            return self.open(columns)
+        return self._same(columns, self.require_same)
+
+    def _same(self, columns: Sequence[str], require: Callable[[], None]) -> Iterator[pa.RecordBatch]:
+        """Batches of what was opened, before and behind them; who reads to the end has counted the rows."""
+        require()
+        rows = 0
+        for batch in self.open(columns):
+            rows += batch.num_rows
+            yield batch
+        require()
+        self._counted[:] = [rows]
+
+    def known_rows(self) -> int | None:
+        """The number of rows, where nobody has to read for it: said at the start, or counted by a reading."""
+        if self.rows is not None or not self._counted or self.require_same is None:
+            return self.rows
+        self.require_same()
+        return self._counted[0]
 
 
 @dataclass(frozen=True)

@@ -85,8 +85,9 @@ class Table:
             from sfumato.counts import pushdown
 
             return pushdown.rows(self.source)
-        if self.source.rows is not None:
-            return self.source.rows
+        known = self.source.known_rows()
+        if known is not None:
+            return known
         return sum(b.num_rows for b in self.source.batches(self.columns[:1]))
 
     def __repr__(self) -> str:
@@ -161,7 +162,7 @@ class Table:
         return pa.Table.from_batches(kept, schema=fields)
 
     def _raw(self, names: Sequence[str], label: str) -> Iterator[pa.RecordBatch]:
-        total = self.source.rows if isinstance(self.source, BatchSource) else None
+        total = self.source.known_rows() if isinstance(self.source, BatchSource) else None
         return track(self.source.batches(names), label, total)
 
     # -- codes -----------------------------------------------------------------------------------

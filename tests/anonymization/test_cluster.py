@@ -72,6 +72,35 @@ def test_the_kernel_is_the_plain_rule(rows: int, k: int, seed: int, centroid: bo
     assert ours == {frozenset(c) for c in plain_greedy(points, k, weights, centroid)}
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_tree_finds_what_a_look_at_all_points_finds(weighted: bool) -> None:
+    draw = np.random.default_rng(5)  # a lattice, so that nearly every choice is a tie
+    points = draw.permutation(np.stack(np.meshgrid(*[np.arange(11.0)] * 3), axis=-1).reshape(-1, 3))
+    weights = draw.choice([0.5, 1.0, 3.0], len(points)) if weighted else np.ones(len(points))
+    k, left, target, expected = 4, np.ones(len(points), bool), points[0], []
+
+    def gaps(to: np.ndarray) -> np.ndarray:
+        sides = [(column - value) ** 2 for column, value in zip(points.T, to, strict=True)]
+        return sides[0] + sides[1] + sides[2]
+
+    while left.sum() >= k:
+        chosen = int(np.argmax(np.where(left, gaps(target), -1.0)))
+        target, own, mean, mass = points[chosen], [], np.zeros(3), 0.0
+        while True:
+            own.append(chosen)
+            left[chosen] = False
+            mean = mean + (points[chosen] - mean) * (weights[chosen] / (mass + weights[chosen]))
+            mass += weights[chosen]
+            if len(own) == k:
+                break
+            added = gaps(mean) * (weights / (mass + weights))
+            chosen = int(np.argmin(np.where(left, added, np.inf)))
+        expected.append(frozenset(own))
+    found = k_member(points, k, Clustering(block=None), weights=weights if weighted else None).label
+    same = sum(bool(len(set(found[list(own)])) == 1) for own in expected)
+    assert same == len(expected) == len(points) // k
+
+
 @settings(max_examples=30)
 @given(rows=st.integers(5, 600), k=st.integers(1, 5), block=st.integers(2, 80), seed=st.integers(0, 10**6))
 def test_there_are_as_many_clusters_as_there_can_be(rows: int, k: int, block: int, seed: int) -> None:

@@ -183,8 +183,8 @@ def test_a_leaking_search_says_so_and_leaks() -> None:
     p = gt.problem(hs, leaves, np.ones(400, np.int64), {"y": rng.integers(0, 2, 400)})
     leaking = sf.ModelGuided("y", leaking=True)
     found, fair = leaking.search(p, KAnonymity(3)), sf.ModelGuided("y").search(p, KAnonymity(3))
-    assert found.about["leaks"] == "y" and "'y'" in leaking.assumptions[0]
-    assert fair.about["leaks"] == "" and sf.ModelGuided("y").assumptions == ()
+    assert found.about["leaks"] == "y" and "'y'" in leaking.leaks[0]
+    assert fair.about["leaks"] == "" and sf.ModelGuided("y").leaks == ()
 
     def told(r: Recoding) -> float:  # how far the share of y in a class is from even, on average
         sparse = p.sensitive["y"]

@@ -338,3 +338,13 @@ def test_people_of_few_columns_who_agree_by_chance_are_no_copies() -> None:
     assert min(overlaps) > 1e-4
     assert sum(p <= 0.05 for p in overlaps) <= 10  # of 30, exact: more happens less than once in a million
     assert sum(p <= 0.01 for p in copies) <= 2
+
+
+def test_a_row_written_many_times_is_still_one_persons(three) -> None:  # type: ignore[no-untyped-def]
+    original, control, rest = three
+
+    def repeated(rows: dict[str, list[object]]) -> dict[str, list[object]]:
+        return {**{n: v * 4 for n, v in rows.items()}, "sex": ["*"] * (4 * len(rows["sex"]))}
+
+    assert found(original, repeated(original), control).p <= 0.01
+    assert found(original, repeated(rest), control).p > 0.01

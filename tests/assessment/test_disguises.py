@@ -305,3 +305,18 @@ def test_stars_in_most_cells_hide_nobody(three: tuple[pd.DataFrame, ...]) -> Non
         effort="quick", key=Key.from_seed(1), scope="outcome",
     )  # fmt: skip
     assert found.thresholds[0].outcome == "not met"
+
+
+@pytest.mark.parametrize("written", ["times", "noise", "logarithms"])
+def test_other_numbers_in_few_columns_hide_nobody(three: tuple[pd.DataFrame, ...], written: str) -> None:
+    """Without a control, and too few columns for near copies: ages by a line, beside themselves, or bent."""
+    few = three[0][["age", "sex", "zip", "dx"]]
+    age = few["age"]
+    noise = np.random.default_rng(1).normal(0, 0.02, ROWS)
+    made = {"times": (age * 2.2).round(1), "noise": age * (1 + noise), "logarithms": np.log(age)}
+    released = few.assign(age=made[written], zip="z" + few["zip"].str[::-1])
+    released = released.sample(frac=1, random_state=1).reset_index(drop=True)
+    found = sf.assess(
+        few, released, thresholds={"risk": 0.05}, effort="quick", key=Key.from_seed(1), scope="outcome"
+    )
+    assert found.thresholds[0].outcome in ("not met", "not examined", "undecided"), found.because

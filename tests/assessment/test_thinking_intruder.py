@@ -285,6 +285,7 @@ def test_a_predicting_intruder_is_judged_by_the_truth_and_finds_nobody_by_luck()
         predicting(pair_of(rows, rows), known, key=Key.from_seed(0), truth=None)
 
 
+@pytest.mark.soak
 @pytest.mark.filterwarnings("ignore::sfumato.errors.SfumatoWarning")
 def test_records_of_adult_are_found_more_often_than_one_in_k(data_dir: Path) -> None:
     """benchmarks/prediction_of_rows.py with fewer plays."""

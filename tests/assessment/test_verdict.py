@@ -62,7 +62,8 @@ def test_people_who_may_be_nearly_copied_are_not_met() -> None:
 
 def test_without_a_control_a_guess_is_no_proof() -> None:
     """Beyond a plain guess anybody is found who is like the people in the data."""
-    assert judged(0.05, attack(3_000, 10_000, None, "attribute inference, mode")).outcome == "undecided"
+    found = judged(0.05, attack(3_000, 10_000, None, "attribute inference, mode"))
+    assert found.outcome == "undecided" and found.sentence.endswith("compared with a plain guess only")
     assert judged(0.05, attack(3_000, 10_000, None, "linking, re-identified")).outcome == "not met"
     assert judged(0.5, attack(3_000, 10_000, None, "attribute inference, mode")).outcome == "met"
 

@@ -90,6 +90,22 @@ def test_a_contributor_takes_his_own_off() -> None:
     assert not Attacker(third, values).judge(targets, alone=[0, 1]).victims
 
 
+def test_two_contributors_together_take_theirs_off() -> None:
+    """Three people alone in the three withheld cells of a row: any two of them know the third."""
+    relations = Relations.of_sums(4, [(3, [0, 1, 2])])
+    hidden = np.array([True, True, True, False])
+    targets = [Target(c, 1, 1) for c in range(3)]
+    values = np.array([1.0, 1.0, 1.0, 3.0])
+    attacker = Attacker(Published.of_values(relations, values, hidden), values)
+    assert not attacker.judge(targets, alone=[0, 1, 2]).found
+    found = attacker.judge(targets, alone=[0, 1, 2], coalition=2)
+    assert set(found.coalitions) == {((0, 1), 2), ((0, 2), 1), ((1, 2), 0)} and found.found == 3
+    values = np.array([2.0, 1.0, 1.0, 4.0])  # the two of cell 0 are a coalition, but leave two cells open
+    attacker = Attacker(Published.of_values(relations, values, hidden), values)
+    found = attacker.judge(targets, alone={0: 2, 1: 1, 2: 1}, coalition=2)
+    assert found.coalitions == (((1, 2), 0),) and not found.victims
+
+
 def test_a_total_of_one_person_is_no_victim_of_his() -> None:
     """Cell 0 is the only part of cell 1: who is alone in the one is alone in the other."""
     relations = Relations.of_sums(5, [(1, [0]), (4, [1, 2, 3])])

@@ -28,10 +28,12 @@ def test_it_costs_what_the_whole_program_costs(seed: int, fixed: int | None, mon
         for amount in (1.0, 3.0, -2.0):
             if cell == fixed:
                 continue
-            near = ways.cheapest(cell, amount, rise, fall, fixed=fixed, nearby=True)
+            near = ways.cheapest(
+                cell, amount, rise, fall, still=() if fixed is None else (fixed,), nearby=True
+            )
             with monkeypatch.context() as patch:
                 patch.setattr(_kernels, "cheapest", lambda *_: False)
-                whole = ways.cheapest(cell, amount, rise, fall, fixed=fixed)
+                whole = ways.cheapest(cell, amount, rise, fall, still=() if fixed is None else (fixed,))
             assert (near is None) == (whole is None)
             if near is None or whole is None:
                 continue
@@ -46,7 +48,7 @@ def test_it_costs_what_the_whole_program_costs(seed: int, fixed: int | None, mon
 def test_the_plain_kernel_agrees_with_the_compiled_one() -> None:
     ways, rise, fall = setting(0)
     plain, fast = np.zeros(ways.cells), np.zeros(ways.cells)
-    asked = (*ways._sparse, np.concatenate([rise, fall]), 4, 1.0, -1, 250)
+    asked = (*ways._sparse, np.concatenate([rise, fall]), 4, 1.0, 250)
     assert _kernels.cheapest(*asked, fast) == _kernels.cheapest.py_func(*asked, plain)
     np.testing.assert_allclose(plain, fast, atol=1e-9)
 

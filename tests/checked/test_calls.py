@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from itertools import pairwise
 
@@ -214,7 +215,8 @@ def test_the_record_holds_what_a_checker_needs(people, tmp_path) -> None:
     analysis.file(tmp_path / "plot.png", "drawn elsewhere")
     analysis.save(tmp_path / "record")
     folder = tmp_path / "record"
-    assert sorted(p.name for p in (folder / "outputs").iterdir()) == ["figure_1.csv", "output_2.plot.png"]
+    assert [p.name for p in (folder / "outputs").iterdir()] == ["figure_1.csv"]  # cleared, and nothing else
+    assert [p.name for p in (folder / "to-review").iterdir()] == ["output_2.plot.png"]
     record = json.loads((folder / "analysis.json").read_text())
     assert {n: r["status"] for n, r in record["results"].items()} == {
         "figure_1": "pass", "output_1": "refused", "output_2": "review",
@@ -227,6 +229,44 @@ def test_the_record_holds_what_a_checker_needs(people, tmp_path) -> None:
     assert np.isnan(written.loc["a", "30"]) and 0 < small < 10
     with pytest.raises(OutputError):
         analysis.save(folder)
+
+
+def test_a_record_replaces_a_record_and_nothing_else(people, tmp_path) -> None:
+    analysis = Analysis()
+    analysis.crosstab(people["ward"], people["sex"])
+    others = tmp_path / "thesis"
+    others.mkdir()
+    (others / "chapter.txt").write_text("years of work")
+    for folder in (others, tmp_path):
+        with pytest.raises(OutputError, match="no record"):
+            analysis.save(folder, overwrite=True)
+    (others / "analysis.json").write_text('{"format": "another"}')
+    with pytest.raises(OutputError, match="no record"):
+        analysis.save(others, overwrite=True)
+    record = analysis.save(tmp_path / "record")
+    analysis.rename("output_0", "again")
+    assert (analysis.save(record, overwrite=True) / "outputs" / "again.csv").is_file()
+    assert not (record / "outputs" / "output_0.csv").exists()
+    (record / "notes.txt").write_text("mine")
+    with pytest.raises(OutputError, match="holds more"):
+        analysis.save(record, overwrite=True)
+    assert (record / "notes.txt").read_text() == "mine"
+    assert (others / "chapter.txt").read_text() == "years of work"
+
+
+def test_labels_leave_as_text_that_no_spreadsheet_runs(people, tmp_path) -> None:
+    live = {"a": "=1+cmd|' /C calc'!A0", "b": "@sum", "c": "-x", "d": "+1"}
+    ward = people["ward"].map(lambda w: live.get(w, w)).rename("=ward")
+    analysis = Analysis()
+    analysis.crosstab(ward, [people["sex"], ward.rename("+again")])
+    analysis.crosstab(people["sex"], ward)
+    folder = analysis.save(tmp_path / "record")
+    texts = [p.read_text() for p in sorted(folder.glob("*/*.csv"))]
+    assert len(texts) == 2
+    for row in (row for text in texts for row in csv.reader(text.splitlines())):
+        for cell in row:
+            assert not cell.startswith(("=", "@", "-", "+", "\t")) or cell == "+1", row
+    assert "'=1+cmd" in texts[0] and "'@sum" in texts[1]
 
 
 def test_an_exception_puts_a_refused_output_aside(people, tmp_path) -> None:

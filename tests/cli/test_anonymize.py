@@ -54,7 +54,7 @@ def test_a_release_is_written_and_verified(sfumato, visits, hierarchies) -> None
         (["--k", 201], "fewer than the 201"),
         (
             ["--k", 5, "--quasi-identifiers", "sex,dx"],
-            "no hierarchy in 'hierarchies': 'dx'. Hint: a table of",
+            "no hierarchy in 'hierarchies': 'dx'. Hint: write one: sfumato hierarchy build DATA dx",
         ),
         (["--criteria", "entropy-l(dx)", "--criteria", "x-l(dx, 2)"], "needs l; 'x-l(dx, 2)' is not known"),
         (["--criteria", "k-map(5, population=gone.csv)"], "gone.csv"),

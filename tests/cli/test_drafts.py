@@ -113,3 +113,55 @@ def test_synthesize_in_one_command_promises_nothing_and_leaves_its_plan(sfumato,
     assert "mrn" not in json.loads(Path("synthetic/internal/run.json").read_text()).get("dropped", {})
     asked = sfumato("synthesize", stays, "--epsilon", 1, "--out", "private")  # a promise needs more
     assert asked.code == 2 and not Path("private").exists()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ("--k", 2_000),
+        ("--k", 5, "--l", "nowhere=2"),
+        ("--k", 5, "--criteria", "km-anonymity(diagnosis, 5, m=0)"),
+        ("--k", 5, "--criteria", "distinct-l(nowhere, 2)"),
+    ],
+)
+def test_a_refusal_leaves_nothing_behind(sfumato, stays: Path, settings: tuple[object, ...]) -> None:
+    answer = sfumato("anonymize", stays, *settings, "--out", "release")
+    assert answer.code == 2, answer.out
+    assert " :" not in answer.err.replace("\n", " ")  # no space before a colon
+    assert sorted(path.name for path in stays.parent.iterdir()) == ["stays.csv"]
+
+
+def test_a_refusal_leaves_an_earlier_plan_as_it_was(sfumato, stays: Path) -> None:
+    assert sfumato("anonymize", stays, "--k", 5, "--out", "release").code in (0, 1)
+    plan = stays.parent / "release-plan" / "plan.toml"
+    own = plan.read_text() + "# looked at\n"
+    plan.write_text(own)
+    schema = (stays.parent / "release-plan" / "schema.toml").read_bytes()
+    assert sfumato("anonymize", stays, "--k", 2_000, "--out", "release", "--overwrite").code == 2
+    assert plan.read_text() == own
+    assert (stays.parent / "release-plan" / "schema.toml").read_bytes() == schema
+
+
+@pytest.mark.soak  # the rows held back are drawn anew in each run: a verdict near its limit may be undecided
+def test_printed_advice_followed_word_by_word_ends_in_a_release(sfumato, tmp_path: Path) -> None:
+    """A German file: decimal commas, several codes in a cell, an amount that only one row has."""
+    draw = np.random.default_rng(3)
+    codes = np.array(["E11.9", "I10", "J45.0", "C50.9", "F32.1", "N39.0", "K35.8", "M17.1", "S72.0", "I50.1"])
+    lines = ["Fallnummer;Geschlecht;Alter;Nebendiagnosen;Rechnungsbetrag;Größe"]
+    for i in range(400):
+        cell = ",".join(draw.choice(codes, draw.integers(1, 6), replace=False))
+        amount = f"{draw.integers(1, 9)}.{draw.integers(100, 999)},{draw.integers(10, 99)}"
+        row = (700_000 + 13 * i, draw.choice(["m", "w"]), draw.integers(30, 70), cell, amount)
+        lines.append(";".join(map(str, (*row, draw.integers(150, 195)))))
+    (tmp_path / "klinik.csv").write_bytes("\r\n".join(lines).encode("cp1252"))
+    answer = sfumato("anonymize", "klinik.csv", "--k", 5, "--out", "release")
+    assert answer.code == 1 and "What to change" in answer.out  # else nothing is tried here
+    for _ in range(4):
+        printed = re.search(
+            r"What to change.*?\n  sfumato (run \S+ --out \S+(?: --overwrite)?)\n", answer.out, re.DOTALL
+        )
+        if answer.code == 0 or printed is None:
+            break
+        answer = sfumato(*printed[1].split())
+    assert answer.code == 0, answer.out
+    assert "release written to release-advised" in " ".join(answer.out.split())

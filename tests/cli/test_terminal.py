@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from rich.console import Console
 
 from sfumato.cli import terminal as module
 from sfumato.cli.terminal import Terminal, as_options
-from sfumato.errors import DataError, printable
+from sfumato.errors import DataError, SfumatoWarning, printable
 from sfumato.privacy import Guarantee, NoGuarantee
 from sfumato.progress import track
 
@@ -35,6 +36,36 @@ def test_a_fault_of_ours_is_said_without_its_words(
     debug = sfumato("describe", visits, "--debug")
     assert debug.code == 70 and re.search(r"test_terminal\.py\S*, line \d+, in fault", debug.err)
     assert CANARY not in plain.all + debug.all
+
+
+def test_what_several_steps_note_is_said_once() -> None:
+    heard = io.StringIO()
+    terminal = Terminal(err=Console(file=heard, width=200))
+
+    def work() -> int:
+        for text in ("letters are guessed", "days are guessed", "letters are guessed"):
+            warnings.warn(text, SfumatoWarning, stacklevel=1)
+        return 0
+
+    assert terminal.run(work) == 0
+    assert heard.getvalue().splitlines() == ["note: letters are guessed", "note: days are guessed"]
+
+
+def test_the_result_comes_before_the_notes_of_the_work() -> None:
+    seen = io.StringIO()
+    both = Console(file=seen, width=200)
+    terminal = Terminal(out=both, err=both)
+
+    def work() -> int:
+        warnings.warn("letters are guessed", SfumatoWarning, stacklevel=1)
+        terminal.result("Not met.", None)
+        warnings.warn("days are guessed", SfumatoWarning, stacklevel=1)
+        terminal.result("Written.", None)
+        return 0
+
+    assert terminal.run(work) == 0
+    lines = ["Not met.", "note: letters are guessed", "note: days are guessed", "Written."]
+    assert seen.getvalue().splitlines() == lines
 
 
 def test_an_interrupt_is_said_in_one_line(

@@ -115,7 +115,8 @@ def test_kernels_agree_with_python() -> None:
     for m, expected in ((1, 8), (2, 8 + 3 + 1 + 3), (3, 17)):
         assert kernels.subsets(start, m) == kernels.subsets.py_func(start, m) == expected
     table, counts = np.zeros(64, np.int64), np.zeros(64, np.int32)
-    kernels.support(start, items, 2, 5, table, counts, 6)
+    each, nobody, last = np.arange(len(start) - 1), np.full(len(start) - 1, -1), np.full(64, -1)
+    kernels.support(start, items, 2, 5, table, counts, 6, each, nobody, np.ones_like(each), last)
     shared = {int(key): int(n) for key, n in zip(table, counts, strict=True) if key}
     assert shared == {1: 3, 2: 3, 4: 2, 7: 3, 9: 2, 14: 2}
 

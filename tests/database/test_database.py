@@ -79,7 +79,7 @@ def test_tables_without_persons_stand_apart() -> None:
     rows = tables(stays={"hospital_id": [7, 7, 8, 8]})
     rows["hospitals"] = pa.table({"hospital_id": [7, 8], "town": ["u", "v"]})
     db = sf.scan_database(rows)
-    assert db.apart == {"hospitals"} and "(no persons)" in drawn(db)
+    assert db.apart == db.unconfirmed == {"hospitals"} and "(no persons? unconfirmed)" in drawn(db)
 
 
 def test_all_differences_are_listed_at_once() -> None:

@@ -257,3 +257,22 @@ def test_a_file_that_cannot_be_read_is_named_and_not_its_neighbours():
     said = ask("pseudonymize", "folder", "--out", "release", code=2)
     assert "stays" in said and "differ from" not in said and "too many" not in said
     assert not Path("release").exists()
+
+
+@pytest.mark.filterwarnings("ignore::sfumato.SfumatoWarning")
+def test_a_release_whose_rows_hang_on_another_table_is_judged() -> None:
+    """Records that name no visit hang on their persons when drawn: what cannot be compared is said."""
+    rows = {name: table.to_arrow() for name, table in sf.samples.omop(60).tables.items()}
+    conditions = rows["condition_occurrence"]
+    at = conditions.column_names.index("visit_occurrence_id")
+    none = pa.nulls(conditions.num_rows, pa.int64())
+    rows["condition_occurrence"] = conditions.set_column(at, "visit_occurrence_id", none)
+    before = sf.scan_database(rows)
+    drawn = sf.LinkedSynthesizer().fit(before).sample(50, seed=1)
+    assert "visit_occurrence_id" not in drawn.data["condition_occurrence"].columns
+    found = sf.assess_database(before, drawn)
+    words = "condition_occurrence hangs on no row of visit_occurrence in the release"
+    assert any(words in str(part) for part in found.skipped)
+    assert found["visit_occurrence per row of person"].value < 0.5
+    back = found["repeated condition_occurrence.condition_concept_id"]  # in another record of the person
+    assert back.details["halves of the original"] > 0

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import tempfile
+from pathlib import Path
+
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -9,6 +14,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.database import keys
+from sfumato.database.key_files import KeyFiles
 from sfumato.database.keys import KeyIndex, distinct, repeated, repeated_keys
 
 _FAR = st.integers(-(2**63), 2**63 - 1)
@@ -22,6 +28,15 @@ def test_an_index_finds_the_first_place_of_every_id(drawn: tuple[list[object], l
     values, wanted = drawn
     kind = pa.string() if any(isinstance(v, str) for v in values + wanted) else pa.int64()
     held = KeyIndex(pa.array(values, kind))
+    if kind == pa.int64():
+        files, whose = KeyFiles(), np.arange(100, 100 + len(values), dtype=np.int32)
+        for part in (slice(0, 2), slice(2, None)):
+            files.add(pa.array(values[part], kind), whose[part])
+        files.sealed()
+        assert files.places(pa.array(wanted, kind)).tolist() == held.places(pa.array(wanted, kind)).tolist()
+        same = KeyIndex(pa.array(values, kind), whose)
+        assert files.persons(pa.array(wanted, kind)).tolist() == same.persons(pa.array(wanted, kind)).tolist()
+        assert (len(files), files.missing, files.repeated) == (len(held), held.missing, held.repeated)
     first = {v: values.index(v) for v in values if v is not None}
     assert held.places(pa.array(wanted, kind)).tolist() == [first.get(v, -1) for v in wanted]
     there = [v for v in values if v is not None]
@@ -38,6 +53,39 @@ def test_texts_of_one_number_are_not_the_same(monkeypatch: pytest.MonkeyPatch) -
     assert repeated(pa.array(["ab", "ba", "ab"])) == 1
     table = sf.scan(pa.table({"id": ["ab", "ba", "ab", "cd"]}))
     assert repeated_keys(table, "id", 4, at_once=2) == 1
+
+
+def test_more_rows_than_places_can_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sfumato.database.key_files._MOST_ROWS", 3)
+    files = KeyFiles()
+    files.add(pa.array([7, 8, 9]), None)
+    with pytest.raises(sf.DataError, match="more than 3 rows"):
+        files.add(pa.array([10]), None)
+
+
+def test_keys_in_files_give_the_same_release_and_leave_no_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    rows = {name: table.to_arrow() for name, table in sf.samples.omop(40).tables.items()}
+    twice = pa.concat_tables([rows["visit_occurrence"], rows["visit_occurrence"].slice(3, 9)])
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def made() -> tuple[object, ...]:
+        db = sf.scan_database(rows)
+        release = sf.pseudonymize(db, shift_dates=100, key=sf.Key.from_seed(1), shuffle=False).data
+        broken = sf.scan_database({**rows, "visit_occurrence": twice, "person": rows["person"].slice(2)},
+                                  check=False)  # fmt: skip
+        with pytest.warns(sf.SfumatoWarning) as said:
+            mended = sf.scan_database(broken.tables, mend=True)
+        tables = [{n: t.to_arrow() for n, t in d.tables.items()} for d in (release, mended)]
+        return tables, [str(d) for d in broken.differences], [str(w.message) for w in said]
+
+    in_memory = made()
+    monkeypatch.setattr(keys, "_MOST_HELD", 10)
+    monkeypatch.setattr(keys, "_AT_ONCE", 20)
+    assert made() == in_memory
+    gc.collect()
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("at_once", [2, 5, 100])

@@ -105,6 +105,18 @@ def test_a_name_is_a_value_or_a_node_over_others_and_never_both() -> None:
     assert parse_levels("a;a;*\nb;x;*\nc;x;*\n").leaves == ("a", "b", "c")
 
 
+def test_an_empty_level_is_refused_and_an_empty_value_only_on_purpose() -> None:
+    """Released, an empty level looks like a missing cell; a line without a value is a slip of the pen."""
+    with pytest.raises(DataError, match="1 row has an empty level"):
+        parse_levels("a;x;*\nb;;*\nc;x;*\n", name="age.csv")
+    with pytest.raises(DataError, match="2 rows have an empty level"):
+        Hierarchy.of_rows([["a", " ", "*"], ["b", " ", "*"]])
+    with pytest.raises(DataError, match=r"age\.csv has a line without a value"):
+        parse_levels("a;x;*\n;x;*\n", name="age.csv")
+    empty = Hierarchy.of_rows([["a", "x", "*"], ["", "", "*"]])  # a text file may hold empty texts, too
+    assert parse_levels(write_levels(empty)) == empty
+
+
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"none\.csv cannot be read: No such file"):
         read_levels(tmp_path / "none.csv")
@@ -230,7 +242,7 @@ def test_a_document_type_is_refused_whatever_it_holds() -> None:
 
 
 def test_empty_cells_come_back() -> None:
-    for table in ([[""]], [["", "*"], ["a", "*"]], [["a", ""], ["b", ""]]):
+    for table in ([[""]], [["", "*"], ["a", "*"]], [["", "", "*"], ["a", "b", "*"]]):
         h = Hierarchy.of_rows(table)
         assert parse_levels(write_levels(h), separator=";") == h
 

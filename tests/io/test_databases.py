@@ -11,12 +11,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 
 import sfumato as sf
 from sfumato.counts import merged
-from sfumato.errors import DataError
+from sfumato.errors import DataError, SfumatoError
 
 COLUMNS = ("id", "code", "amount", "age")
 ROWS: list[tuple[int | None, str | None, Decimal | None, int | None]] = [
@@ -162,6 +163,32 @@ def test_more_digits_than_a_real_holds_are_refused(tmp_path: Path) -> None:
         with pytest.raises(DataError, match="decimal column of SQLite") as raised:
             sf.scan(f"sqlite:///{tmp_path}/{number}.db", schema=SCHEMA, table="nasty").to_arrow()
         assert cells[0] not in str(raised.value)
+
+
+def test_the_name_of_a_table_is_no_query(tmp_path: Path) -> None:
+    """Whoever may make tables in a database would else say what is asked of it, in another's name."""
+    name, file = "select 7 as a", tmp_path / "n"
+    for scheme, connect in (("sqlite", sqlite3.connect), ("duckdb", duckdb.connect)):
+        made: Any = connect(f"{file}.{scheme}")
+        made.execute(f'CREATE TABLE "{name}" (a INTEGER)')
+        made.execute(f'INSERT INTO "{name}" VALUES (1)')
+        made.commit()
+        made.close()
+        for asked, found in ((name, 1), (f"{name} ", 7)):
+            table = sf.scan(f"{scheme}:///{file}.{scheme}", table=asked)
+            assert table.to_arrow()["a"].to_pylist() == [found]
+
+
+@pytest.mark.parametrize("query", ["select 1; {copy}; select 2", "{copy}", "with t as (select 1) {copy}"])
+def test_a_query_writes_nothing(tmp_path: Path, query: str) -> None:
+    duckdb.connect(str(tmp_path / "n.ddb")).close()
+    copy = f"COPY (SELECT 'alias sudo=...') TO '{tmp_path}/profile'"
+    with pytest.raises(SfumatoError):
+        sf.scan(f"duckdb:///{tmp_path}/n.ddb", table=query.format(copy=copy)).to_arrow()
+    assert not (tmp_path / "profile").exists()
+    sqlite3.connect(tmp_path / "n.db").close()
+    with pytest.raises(SfumatoError):
+        sf.scan(f"sqlite:///{tmp_path}/n.db", table=query.format(copy="delete from t"))
 
 
 def test_text_that_is_no_utf8_is_refused_by_name(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 from datetime import date
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv as csv
 import pytest
+from cli_support import environment
 from linked import written
 
 import sfumato as sf
@@ -71,6 +74,17 @@ def same(one: sf.Database, other: sf.Database) -> None:
         assert left.equals(right), name
 
 
+@pytest.mark.soak
+def test_memory_does_not_grow_with_the_persons() -> None:
+    """Four times the persons, in at most half as much memory again; the script holds the bounds itself."""
+    script = Path(__file__).parents[2] / "benchmarks" / "omop.py"
+    done = subprocess.run(
+        [sys.executable, str(script), "--persons", "100000", "400000"], env=environment(),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0 and "400,000 persons: " in done.stdout, done.stdout + done.stderr
+
+
 def test_files_and_duckdb_give_the_same_release(tmp_path: Path) -> None:
     import duckdb
 
@@ -84,6 +98,10 @@ def test_files_and_duckdb_give_the_same_release(tmp_path: Path) -> None:
                       tmp_path / "csv" / f"{name.upper()}.csv")  # fmt: skip
     capitals = sf.scan_database(tmp_path / "csv")
     assert capitals.root == "PERSON" and len(capitals.links) == len(here.links)
+    (tmp_path / "text").mkdir()
+    for name, table in plain.items():
+        csv.write_csv(table, tmp_path / "text" / f"{name}.csv")
+    same(here, sf.scan_database(tmp_path / "text"))
     connection = duckdb.connect(str(tmp_path / "cdm.duckdb"))
     for name, table in plain.items():
         connection.register("rows_", table)

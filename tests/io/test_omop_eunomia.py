@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_support import environment
 
 import sfumato as sf
 from sfumato.errors import DataError, SfumatoWarning
@@ -42,3 +45,15 @@ def test_pseudonyms_and_codes(cdm: Path, tmp_path: Path) -> None:
         release = sf.anonymize_database(db, sf.KMAnonymity(5, 2), codes=codes, columns=["GENDER_CONCEPT_ID"])
     release.save(tmp_path / "coded")
     assert sf.verify(tmp_path / "coded").ok
+
+
+@pytest.mark.soak
+def test_all_the_way_at_the_command_line(cdm: Path, tmp_path: Path) -> None:
+    """init, run with pseudonyms and with k^m, synthesize, verify, assess; the script checks itself."""
+    script = Path(__file__).parents[2] / "benchmarks" / "eunomia.py"
+    done = subprocess.run(
+        [sys.executable, str(script), "--keep", str(tmp_path / "way")], env=environment(),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0 and "not as expected" not in done.stdout, done.stdout + done.stderr
+    assert "verify drawn" in done.stdout and (tmp_path / "way" / "codes" / "public" / "card.md").is_file()

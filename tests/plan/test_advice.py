@@ -50,3 +50,13 @@ def test_the_last_column_takes_l_with_it(tmp_path: Path) -> None:
     plan = written(tmp_path)
     text = advised(plan, dropped("BMI", plan) | dropped("BMI_2", plan)).read_text()
     assert "l" not in tomllib.loads(text)["steps"][0] and "# a comment stays" in text
+
+
+def test_the_next_plan_has_a_name_of_its_own_and_the_same_plan_is_none(tmp_path: Path) -> None:
+    first = advised(written(tmp_path), dropped("BMI", written(tmp_path)))
+    assert first is not None and first.name == "plan-advised.toml"
+    second = advised(first, dropped("BMI_2", first))
+    assert second is not None and second.name == "plan-advised-2.toml"
+    third = advised(second, dropped('mean "age" {x}', second))
+    assert third is not None and third.name == "plan-advised-3.toml"
+    assert advised(third, dropped("BMI", third)) is None

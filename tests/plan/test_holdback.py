@@ -262,6 +262,7 @@ def test_what_does_not_go_with_it(tmp_path: Path) -> None:
         ran(tmp_path, private.replace("skip = true", 'effort = "quick"\nhold_back = 0.2'))
 
 
+@pytest.mark.soak
 def test_on_spark_nobody_is_held_back(spark: Any, tmp_path: Path) -> None:
     path = written(tmp_path, HELD, **{"schema.toml": SCHEMA})
     frame = spark.createDataFrame(sf.scan(tmp_path / "data.csv", tmp_path / "schema.toml").to_arrow())

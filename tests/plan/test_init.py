@@ -190,7 +190,7 @@ def test_inpatient_claims(data_dir: Path, tmp_path: Path) -> None:
 def test_roles_of_inpatient_claims(data_dir: Path, tmp_path: Path) -> None:
     found = propose(str(part(data_dir / CLAIMS, tmp_path, 4000)), folder=tmp_path)
     assert set(found.of_role(Role.QUASI_IDENTIFIER)) == DAYS
-    assert found.of_role(Role.IDENTIFIER) == ("CLM_ID",)
+    assert found.of_role(Role.IDENTIFIER) == ("CLM_ID", *(f"{d}_PHYSN_NPI" for d in ("AT", "OP", "OT")))
     guess = {g.column.name: g for g in found.guesses}
     assert (
         guess["ICD9_DGNS_CD_1"].hierarchy == {"recipe": "icd9", "chapters": True}

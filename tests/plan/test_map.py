@@ -55,7 +55,7 @@ FILES: dict[str, Callable[[Draw], dict[str, object]]] = {
         "age": _some(d.integers(0, 90, N), 0.7, d), "sex": [None if x < 0.9 else "F" for x in d.random(N)],
         "nothing": pa.nulls(N, pa.string()), "dx": [None if x < 0.5 else f"D{x:.1f}" for x in d.random(N)],
     },
-    "thirty columns": lambda d: _wide(d, 30),
+    "twenty columns": lambda d: _wide(d, 20),
     "sixty columns": lambda d: _wide(d, 60),
     "twelve rows": lambda d: {
         "age": d.integers(20, 80, 12), "sex": ["F", "M"] * 6, "dx": [f"D{i % 3}" for i in range(12)],

@@ -38,11 +38,13 @@ from sfumato.schema import Schema
 _ZYGOTE = """
 import os, signal, sys, json
 import test_paid_once as paid
-for warm in paid.KINDS:
-    paid.attempt(warm, paid.Path("warm") / warm)
+warm = set()
 sys.stdout.write("ready\\n"); sys.stdout.flush()
 for line in sys.stdin:
     kind, folder, at, again = json.loads(line)
+    if kind not in warm:
+        paid.attempt(kind, paid.Path("warm") / kind)
+        warm.add(kind)
     pid = os.fork()
     if not pid:
         code = paid.attempt_until(kind, paid.Path(folder), at, again)

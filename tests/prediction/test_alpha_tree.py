@@ -22,11 +22,12 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import sfumato as sf
 from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoError
+from sfumato.features.thresholds import quantiles, steps
 from sfumato.prediction import _kernels
 from sfumato.prediction.ensemble import AlphaEnsemble
 from sfumato.prediction.structures import GrownTree, Stopping, alpha_tree
 from sfumato.prediction.tree import AlphaTree
-from sfumato.prediction.variables import TreeVariable, quantiles, steps
+from sfumato.prediction.variables import TreeVariable
 from sfumato.progress import listening
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.table import Table

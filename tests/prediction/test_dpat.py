@@ -24,10 +24,10 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import sfumato as sf
 from sfumato.errors import BudgetError, DataError, ParameterError, SfumatoError, SfumatoWarning
+from sfumato.features.inputs import FeatureError
 from sfumato.prediction import _kernels
 from sfumato.prediction.confidential import MARK, NoisyModel, load_confidential
 from sfumato.prediction.dpat import DPaT, EDPaT
-from sfumato.prediction.inputs import FeatureError
 from sfumato.prediction.perturbation import UNIT, Output, noised, output, sensitivity
 from sfumato.prediction.structures import Node, Stopping, zero_diff_structure
 from sfumato.prediction.tree_figures import cut, rules

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from declared import PUBLIC
 
+from sfumato.features.inputs import FeatureError
 from sfumato.prediction.confidential import load_confidential
 from sfumato.prediction.dpat import DPaT
-from sfumato.prediction.inputs import FeatureError
 from sfumato.schema import Column, Kind, Schema
 from sfumato.service.openapi import row_schema
 from sfumato.service.registry import Served, middle

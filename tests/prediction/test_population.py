@@ -8,7 +8,7 @@ import pytest
 from private_tables import grant
 from score_tables import mixed
 
-from sfumato.prediction.grid import FeatureGrid
+from sfumato.features.grid import FeatureGrid
 from sfumato.prediction.logistic import PrivateLogistic
 from sfumato.prediction.population import bins_of, counted, told
 from sfumato.privacy import PureDP

@@ -266,7 +266,7 @@ def test_a_forked_child_makes_connections_of_its_own(postgres_places):
 
 
 def _url(ledger):
-    settings = ledger._book.store._settings
+    settings = ledger._book.store._address.settings
     name = ledger._book.store._schema.removeprefix("sfumato_")
     return (
         f"postgresql://{settings['user']}@{settings['host']}:{settings['port']}/{settings['dbname']}#{name}"
@@ -285,3 +285,12 @@ def test_a_long_ledger_moves_whole(postgres_places, tmp_path):
     Ledger.open(place).backup(tmp_path / "c")
     moved = Ledger.restore(tmp_path / "c", tmp_path / "x.ledger")
     assert moved.entries()[:2101] == ledger.entries() and moved.spent == ledger.spent == 2.1
+
+
+def test_an_address_shows_no_password():
+    from sfumato.privacy.postgres import postgres_address
+
+    address = postgres_address(
+        "postgresql://a:secret7319@127.0.0.1/b#study", "a ledger", name="x", example="y"
+    )
+    assert "secret7319" not in repr(address) and address.settings["password"] == "secret7319"

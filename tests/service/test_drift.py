@@ -16,7 +16,7 @@ from serving import WHOLE
 
 from sfumato.cli import main
 from sfumato.errors import OutputError
-from sfumato.prediction.inputs import Feature
+from sfumato.features.inputs import Feature
 from sfumato.prediction.population import bins_of
 from sfumato.privacy import Accounted, Guarantee, Ledger, PureDP, Unaccounted
 from sfumato.service import drift

@@ -16,8 +16,13 @@ from sfumato.privacy import Ledger
 from sfumato.service.installation import Installation
 
 
-@pytest.mark.parametrize("cases", [4, pytest.param(40, marks=pytest.mark.soak)])
-def test_schemathesis_finds_no_difference(tmp_path: Path, released: Path, noisy: Path, cases: int) -> None:
+@pytest.mark.parametrize(
+    ("phases", "cases"),
+    [("examples,fuzzing", 4), pytest.param("examples,coverage,fuzzing", 40, marks=pytest.mark.soak)],
+)
+def test_schemathesis_finds_no_difference(
+    tmp_path: Path, released: Path, noisy: Path, phases: str, cases: int
+) -> None:
     if importlib.util.find_spec("schemathesis") is None:
         pytest.skip("schemathesis is not installed")
     Ledger.open(tmp_path / "study.ledger", budget=100.0).set_client("clinic", 50.0)
@@ -29,7 +34,7 @@ def test_schemathesis_finds_no_difference(tmp_path: Path, released: Path, noisy:
             [
                 sys.executable, "-m", "schemathesis.cli", "run",
                 f"http://127.0.0.1:{service.port}/openapi.json", "-H", f"Authorization: Bearer {key}",
-                "--phases", "examples,coverage,fuzzing", "-n", str(cases), "--checks", "all",
+                "--phases", phases, "-n", str(cases), "--checks", "all",
                 "--seed", "1", "--generation-deterministic", "--no-shrink", "--request-timeout", "120",
             ],
             cwd=tmp_path, env=os.environ, capture_output=True, text=True, timeout=PATIENCE,

@@ -88,17 +88,18 @@ def test_independent_columns_keep_constraints() -> None:
     rule = Never({"v0": 0, "v1": 2})
     fitted = MarginalBootstrap(epsilon=50.0, constraints=[rule]).fit(tiny(ROWS, SIZES))
     key = Key.fresh()
-    codes = fitted.codes(DRAWS, key)
-    shares = [t / t.sum() for t in fitted.tables]
+    codes = fitted.domain.split(fitted.codes(DRAWS, key))
+    shares = [t / t.sum() for t in fitted.tables]  # of what the first two can be together, and of the third
+    states = np.stack(np.unravel_index(np.arange(len(shares[0]) * SIZES[2]), fitted.domain.sizes))
     mass = {
-        x: float(np.prod([s[v] for s, v in zip(shares, x, strict=True)]))
-        for x in product(*map(range, SIZES))
-        if not (x[0] == 0 and x[1] == 2)
+        tuple(x): float(shares[0][a] * shares[1][b])
+        for x, (a, b) in zip(fitted.domain.split(states).T.tolist(), states.T.tolist(), strict=True)
     }
+    assert len(mass) == int(np.prod(SIZES)) - SIZES[2] and not any(x[:2] == (0, 2) for x in mass)
     law = {(x,): m / sum(mass.values()) for x, m in mass.items() if m}
     assert misfit(codes, law) > FALSE_ALARM
     parts = [fitted.codes(n, key, start) for start, n in ((0, 7), (7, DRAWS - 7))]
-    assert np.array_equal(codes, np.concatenate(parts, axis=1))
+    assert np.array_equal(codes, fitted.domain.split(np.concatenate(parts, axis=1)))
 
 
 def test_cells_that_cannot_be_are_not_drawn() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from private_tables import codes_of, table_of
@@ -10,6 +12,7 @@ from scipy import stats
 import sfumato as sf
 from sfumato.errors import ParameterError
 from sfumato.synthesis.imputation.copies import Guard, Originals, shares
+from sfumato.synthesis.imputation.trees import Tree
 from sfumato.synthesis.imputation.variables import look
 
 SIZES = (6, 6, 6, 6)
@@ -25,25 +28,61 @@ def people(rows: int, seed: int) -> np.ndarray:
 
 def test_chance_is_the_share_of_other_peoples_rows() -> None:
     table = table_of(people(1_500, 1), SIZES)
-    variables, frame = look(table, [f"v{j}" for j in range(4)])
-    originals = Originals.of(frame, variables)
+    _, frame = look(table, [f"v{j}" for j in range(4)])
+    originals = Originals.of(frame)
     _, others = look(table_of(people(20_000, 2), SIZES), [f"v{j}" for j in range(4)])
     for chance, found in zip(originals.chance, shares(originals, others), strict=True):
         assert abs(chance - found) < stats.norm.isf(5e-7) * (0.25 / 1_500) ** 0.5
 
 
-@pytest.mark.parametrize("drawn", [(0.4, 0.3), (0.1, 0.6), (0.05, 0.05), (0.9, 0.1), (0.0, 0.2)])
-def test_the_guard_leaves_the_holdouts_share(drawn: tuple[float, float]) -> None:
-    originals = Originals(np.arange(9, dtype=np.uint64), np.ones(9, np.int64), (0.15, 0.25))
-    guard = Guard.of(originals, drawn)
-    kept = [s * a for s, a in zip(drawn, guard.stay, strict=True)]
-    whole = sum(kept) + 1 - sum(drawn)
-    for share, chance, own, stay in zip(kept, originals.chance, drawn, guard.stay, strict=True):
-        assert 0 < stay <= 1
-        if whole < 1 and sum(drawn) < 1:
-            assert share / whole <= chance + 1e-9 or stay == 1
-            assert stay == 1 or share / whole == pytest.approx(chance)
+def test_persons_are_counted_once_however_many_rows_they_have() -> None:
+    frame = {"a": np.array([0.0, 0.0, 0.0, 1.0, 2.0, 2.0])}
+    whose = np.array([0, 0, 1, 1, 2, 2])
+    found = Originals.of(frame, whose=whose)
+    assert sorted(found.persons) == [1, 1, 2]
+    assert found.chance == (0.5, 0.0)  # three of six rows have another person beside them, the rest nobody
+
+
+@pytest.mark.parametrize("drawn", [(0.4, 0.3), (0.1, 0.6), (0.05, 0.05), (0.8, 0.1), (0.0, 0.2)])
+def test_the_guard_leaves_the_holdouts_share_and_each_column(drawn: tuple[float, float]) -> None:
+    """Rows of one person lean to a level: with fewer of them the column would lean away from it."""
+    rows, random = 6_000, np.random.default_rng(1)
+    kind = random.choice(3, rows, p=[1 - sum(drawn), *drawn])
+    wide = random.integers(2, 10**6, rows)
+    key = np.where(kind == 0, wide + 2.0, kind - 1.0)  # 0 is one person's, 1 is two persons'
+    level = (random.random(rows) < np.array([0.3, 0.8, 0.5])[kind]).astype(np.float64)
+    known = {
+        "key": np.array([0.0, 0.0, 1.0, 1.0, 1.0, 1.0]),
+        "level": np.array([0.0, 1.0, 0.0, 0.0, 1.0, 1.0]),
+    }
+    originals = replace(Originals.of(known), chance=(0.15, 0.25))
+    frame = {"key": key, "level": level}
+    guard = Guard.of(originals, frame, {"level": np.array([0.5, 0.5])}, {})
+    stays = ~guard.refused(frame, random, 0)
+    kept = {n: v[stays] for n, v in frame.items()}
+    reach = stats.norm.isf(5e-7) * (0.25 / len(kept["key"])) ** 0.5
+    for share, chance, own in zip(shares(originals, kept), originals.chance, drawn, strict=True):
+        assert share < chance + reach
         assert own == 0 or share > 0  # never none: that tells as well
+        assert own < chance + reach or share > chance - reach
+    if sum(drawn) < 0.8:  # else rows of nobody are too few for it
+        assert abs(kept["level"].mean() - 0.5) < reach
+
+
+def test_leaves_hold_persons_not_rows() -> None:
+    """Forty rows of one person are not forty persons: their leaf is joined to the next."""
+    x = np.repeat([[0.0], [1.0], [2.0]], 40, axis=0)
+    y = np.repeat([10.0, 20.0, 30.0], 40)
+    whose = np.concatenate([np.zeros(40, np.int64), np.arange(1, 81)])
+    grown = Tree(least=5).learn(x, y, None)
+    alone, joined = (
+        set(found.law(None).draw(np.zeros((200, 1)), np.random.default_rng(1)).round())
+        for found in (grown, grown.holding(5, whose, x, y))
+    )
+    assert alone == {10.0}
+    assert len(joined) > 1
+    full = grown.holding(5, np.arange(120), x, y)  # a person to a row: as it was
+    assert set(full.law(None).draw(np.zeros((200, 1)), np.random.default_rng(1)).round()) == {10.0}
 
 
 def test_trees_repeat_and_the_guard_stops_it() -> None:
@@ -69,5 +108,5 @@ def test_numbers_are_near_within_a_twentieth() -> None:
 
 
 def test_a_guard_is_asked_for_by_yes_or_no() -> None:
-    with pytest.raises(ParameterError, match="reject_copies"):
-        sf.MultipleImputation(reject_copies="yes")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match=r"reject_copies.*least"):
+        sf.MultipleImputation(reject_copies="yes", least=0)  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime
 
 import numpy as np
@@ -53,6 +54,24 @@ def test_who_names_people_is_left_out_or_refused() -> None:
         Domain.of(schema, ["a"])
     with pytest.raises(ParameterError, match="twice"):
         Domain.of(schema, ["a", "a"])
+
+
+@pytest.mark.parametrize("public", [True, False])
+def test_a_role_that_the_rows_have_told_does_not_leave_with_a_promise(public: bool) -> None:
+    guessed = {
+        "role": Role.QUASI_IDENTIFIER,
+        "confidence": "likely",
+        "reason": "9 of 10 rows",
+        "levels": ("x", "y"),
+    }
+    columns = (column("a", **guessed), column("b", **guessed, confirmed=True))
+    released = replace(Domain.of(Schema(columns)), public=public).schema
+    assert [c.role for c in released] == [
+        Role.OTHER if public else Role.QUASI_IDENTIFIER,
+        Role.QUASI_IDENTIFIER,
+    ]
+    assert [c.confidence for c in released] == ["" if public else "likely"] * 2
+    assert not any(c.reason for c in released)
 
 
 def test_a_column_that_is_all_missing_has_no_domain_of_its_own() -> None:

@@ -140,6 +140,7 @@ def test_filled_gaps_cover_where_complete_rows_do_not(engine: Any) -> None:
     assert not enough(hits(complete), RUNS)
 
 
+@pytest.mark.soak
 def test_multinomial_sets_cover() -> None:
     """A level's share given another column, by logistic models of both."""
     schema = Schema(

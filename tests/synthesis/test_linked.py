@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from sfumato.cli.app import run as command
 from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoWarning
 from sfumato.plan.database import DatabasePlan, run_database
 from sfumato.synthesis.people import model as linked_model
+from sfumato.synthesis.people import records
 from sfumato.synthesis.people.axes import GAPS, NO_DAY, OFFSETS
 from sfumato.synthesis.people.sets import CodeSets, starts_of
 
@@ -46,6 +48,33 @@ def test_keys_hold_and_time_runs_forwards() -> None:
     assert [owner[v] for v in tests["visit_id"]] == tests["person_id"]
 
 
+def test_times_of_day_run_forwards() -> None:
+    """Of dates that all have one: within a day, too."""
+
+    def stamped(table: pa.Table, names: tuple[str, ...]) -> pa.Table:
+        for name in names:
+            values = table[name].cast(pa.timestamp("us"))
+            table = table.set_column(table.column_names.index(name), name, values)
+        return table
+
+    rows = {n: t.to_arrow() for n, t in lives(60).tables.items()}
+    rows["people"] = stamped(rows["people"], ("birth_date", "death_date"))
+    rows["visits"] = stamped(rows["visits"], ("from_date", "to_date"))
+    data = sf.LinkedSynthesizer().fit(sf.scan_database(rows)).sample(1_000, seed=1).data
+    people, visits = data["people"].to_arrow().to_pydict(), data["visits"].to_arrow().to_pydict()
+    dates = zip(people["birth_date"], people["death_date"], strict=True)
+    ends = dict(zip(people["person_id"], dates, strict=True))
+    last: dict[str, Any] = {}
+    several = 0
+    for i, first, end in zip(visits["person_id"], visits["from_date"], visits["to_date"], strict=True):
+        birth, death = ends[i]
+        assert birth <= last.get(i, birth) <= first <= end and (death is None or end <= death)
+        several += first.date() == end.date()
+        last[i] = first
+    assert several > 50
+    assert all(death is None or birth <= death for birth, death in ends.values())
+
+
 def test_tables_are_those_of_the_data() -> None:
     """Seeds are fixed: nothing here is left to chance."""
     data = sf.samples.hospital(1_500)
@@ -58,7 +87,7 @@ def test_tables_are_those_of_the_data() -> None:
     assert found["stays per row of patients"] < 0.005
     assert found["patients and stays, pairs of columns"] < 0.01
     assert found["succession of stays"] < 0.01
-    assert found["gaps between stays"] < 0.03
+    assert found["gaps between stays"] < 0.01
     assert found["diagnoses per row of stays"] < 0.01
     assert found["stays and diagnoses, pairs of columns"] < 0.03
     assert found["patients and diagnoses, pairs of columns"] < 0.03
@@ -124,6 +153,17 @@ def test_no_children_at_all() -> None:
     }  # fmt: skip
 
 
+def test_a_table_of_keys_alone_is_drawn_by_its_numbers(tmp_path: Path) -> None:
+    hospital = sf.samples.hospital(60)
+    tables = {name: table.to_arrow() for name, table in hospital.tables.items()}
+    tables["stays"] = tables["stays"].select(["stay_id", "patient_id"])
+    for name, rows in tables.items():
+        sf.write(rows, tmp_path / f"{name}.parquet")
+    drawn = sf.LinkedSynthesizer().fit(sf.scan_database(tmp_path)).sample(40, seed=1).data
+    assert drawn["stays"].columns == ("stay_id", "patient_id")
+    assert drawn["patients"].rows() == 40 and drawn["stays"].rows() > 40 and drawn["diagnoses"].rows() > 40
+
+
 @FEW
 def test_one_person() -> None:
     data = people_and({"visit_id": [1], "person_id": [0], "kind": ["a"]}, persons=1)
@@ -162,6 +202,12 @@ def test_rows_that_hang_on_several_tables_are_refused_before_anything_is_spent()
             method.require(whole)
 
 
+def test_more_values_than_rows_can_hold_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "MOST_CODES", 3)
+    with pytest.raises(DataError, match="people: 'birth_date' has more than 3 values"):
+        sf.LinkedSynthesizer().fit(lives(30))
+
+
 def test_nobody_at_all_is_refused() -> None:
     data = sf.samples.hospital(5)
     with pytest.raises(DataError, match="no persons"):
@@ -173,6 +219,28 @@ def test_rows_of_nobody_are_left_out_and_said() -> None:
     stays = pa.table({"patient_id": [f"P{i % 60}" for i in range(120)], "ward": ["a", "b", "c"] * 40})
     with pytest.warns(SfumatoWarning, match=r"rows that point to no row .*: stays \(60\)"):
         sf.LinkedSynthesizer().fit(sf.scan_database({"patients": people, "stays": stays}))
+
+
+@pytest.mark.parametrize(("every", "hangs"), [(2, "patients"), (40, "stays")])
+def test_rows_that_often_name_no_stay_hang_on_their_persons(every: int, hangs: str) -> None:
+    """As records of a CDM do: each has a person, and perhaps a visit. Hung on visits they would be lost."""
+    people = pa.table({"patient_id": [f"P{i}" for i in range(40)], "sex": ["f", "m"] * 20})
+    stays = pa.table({"stay_id": range(80), "patient_id": [f"P{i // 2}" for i in range(80)]})
+    codes = pa.table({
+        "patient_id": [f"P{i // 4}" for i in range(160)], "code": [f"c{i % 7}" for i in range(160)],
+        "stay_id": pa.array([None if i % every == 0 else i // 2 for i in range(160)]),
+    })  # fmt: skip
+    tables = {"patients": people, "stays": stays, "codes": codes}
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model = sf.LinkedSynthesizer().fit(sf.scan_database(tables))
+    drawn = model.sample(40, seed=1).data.check()
+    whole = "hang on their persons and the columns are left out: codes.stay_id" in str(
+        [w.message for w in said]
+    )
+    assert whole == (hangs == "patients") == ("stay_id" not in drawn["codes"].columns)
+    assert model.generator.structure["codes"].parent == hangs
+    assert abs(drawn["codes"].rows() - (160 if whole else 156)) <= 12
 
 
 def test_few_persons_are_said_to_be_repeated() -> None:

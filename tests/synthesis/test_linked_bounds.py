@@ -42,7 +42,9 @@ def counted(persons: list[Life], levels: bool) -> dict[str, np.ndarray]:
     return {
         "codes": np.bincount(codes, minlength=CODES), "groups": np.bincount(CLASSES[codes], minlength=2),
         "held": held, "above": tables.above, "both": tables.both, "again": tables.again[:2],
-        "again_in_all": tables.again[2:], "repeated": sets.repeated(CLASSES, 2).sum(keepdims=True),
+        "again_in_all": tables.again[2:], "repeated": sets.repeated(CLASSES, 2)[1].sum(keepdims=True),
+        "twice": tables.twice[:2], "twice_in_all": tables.twice[2:],
+        "codes twice": sets.tables(CODES, above, (2,)).twice[:CODES],
     }  # fmt: skip
 
 
@@ -52,6 +54,7 @@ def test_no_life_changes_more_than_is_said_and_some_as_much() -> None:
         "codes": bounds.held(CODES), "groups": bounds.groups, "held": bounds.held(2),
         "above": bounds.held(2), "both": bounds.both(2), "again": bounds.again(2),
         "again_in_all": bounds.again_in_all(2), "repeated": bounds.again_in_all(2),
+        "twice": bounds.twice(2), "twice_in_all": bounds.twice_in_all(2), "codes twice": bounds.twice(CODES),
     }  # fmt: skip
     reached = dict.fromkeys(said, 0.0)
     without = {levels: counted(OTHERS, levels) for levels in (True, False)}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from lives import DAY, lives, private, public
+from lives import DAY, PERIOD, SAID, lives, private, public
 from tapes import Refuted, taped
 
 import sfumato as sf
@@ -61,11 +61,17 @@ def with_one(person: str, others: int) -> tuple[sf.Database, sf.Database]:
 def compare(
     monkeypatch: pytest.MonkeyPatch, folder: Path, person: str, delta: float, others: int = 25
 ) -> None:
+    compare_fits(monkeypatch, folder, private(2.0, delta=delta), with_one(person, others))
+
+
+def compare_fits(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, method: sf.LinkedSynthesizer,
+    both: tuple[sf.Database, sf.Database],
+) -> None:  # fmt: skip
     for name in ("_LEAST", "_MOST"):
         monkeypatch.setattr(estimation, name, 60)  # nothing here is about accuracy
     tape, found = taped(monkeypatch), []
-    method = private(2.0, delta=delta)
-    for number, database in enumerate(with_one(person, others)):
+    for number, database in enumerate(both):
         tape.place = None if number == 0 else 0
         model = method.fit(database)
         release = model.sample(20, seed=1).save(folder / str(number))
@@ -93,6 +99,72 @@ def test_the_first_person_shows_in_nothing_but_the_noise(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, delta: float
 ) -> None:
     compare(monkeypatch, tmp_path, "all alike", delta, others=0)
+
+
+# -- a wide tree ---------------------------------------------------------------------------------------
+
+_WIDE: dict[str, dict[str, Any]] = {
+    "people": {"sex": {"levels": ("f", "m")}}, "stays": {"ward": {"levels": ("a", "b", "c")}},
+    "moves": {"bed": {"levels": ("k", "l", "m")}}, "notes": {"sort": {"levels": ("u", "v", "w")}},
+    "codes": {"code": {"levels": tuple(f"C{i}" for i in range(40))}},
+    "scripts": {
+        "drug": {"levels": ("x", "y", "z")}, "dose": {"edges": (0.0, 3.0, 5.0, 7.0, 10.0), "clamp": True},
+    },
+}  # fmt: skip
+_MOST = {"stays": 4, "scripts": 3, "moves": 2, "notes": 2, "codes": 3, "calls": 2}
+
+
+def wide(persons: int) -> tuple[sf.Database, sf.Database]:
+    """Four levels, two tables of rows and one of keys alone below the persons; one more has far too much."""
+    rng = np.random.default_rng(0)
+    own = np.append(np.arange(2 * persons) % persons, [persons] * 9)  # the person of each stay
+    moved = np.append(np.arange(3 * persons) % (2 * persons), np.repeat(2 * persons + np.arange(9), 5))
+    noted = np.append(np.arange(4 * persons) % (3 * persons), np.repeat(3 * persons + np.arange(45), 4))
+    coded = np.append(np.arange(5 * persons) % (2 * persons), np.repeat(2 * persons + np.arange(9), 6))
+    bought = np.append(7 * np.arange(persons) % persons, [persons] * 9)
+
+    def days(rows: int) -> list[date]:
+        return [DAY + timedelta(int(d)) for d in rng.integers(-90, 900, rows)]
+
+    def some(letters: str, rows: int) -> list[str]:
+        return [letters[i % len(letters)] for i in range(rows)]
+
+    tables: dict[str, dict[str, Any]] = {
+        "people": {"person_id": np.arange(persons + 1), "sex": some("fm", persons + 1)},
+        "stays": {
+            "stay_id": np.arange(len(own)), "person_id": own, "start": days(len(own)),
+            "ward": some("abc", len(own)),
+        },
+        "scripts": {
+            "script_id": np.arange(len(bought)), "person_id": bought, "drug": some("xyz", len(bought)),
+            "day": days(len(bought)), "dose": np.append(rng.normal(5, 2, persons), [1e9, -1e9] * 4 + [0.0]),
+        },
+        "moves": {
+            "move_id": np.arange(len(moved)), "stay_id": moved, "seq": np.arange(len(moved)) % 7,
+            "bed": some("klm", len(moved)), "day": days(len(moved)),
+        },
+        "notes": {"move_id": noted, "sort": some("uvw", len(noted))},
+        "codes": {"stay_id": coded, "code": [f"C{i % 11}" for i in range(len(coded))]},
+        "calls": {"person_id": bought},
+    }  # fmt: skip
+    found = sf.scan_database({n: pa.table(t) for n, t in tables.items()})
+    declared = {}
+    for name, table in found.tables.items():
+        schema = table.schema
+        for column, domain in _WIDE.get(name, {}).items():
+            schema = schema.with_(column, **domain, provenance=SAID)
+        declared[name] = table.with_schema(schema)
+    whole = found.with_tables(declared)
+    return whole.only(np.arange(persons + 1) < persons), whole
+
+
+@pytest.mark.soak
+@MODES
+def test_a_person_of_many_tables_shows_in_nothing_but_the_noise(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, delta: float
+) -> None:
+    method = sf.LinkedSynthesizer(2.0, delta=delta, max_children=_MOST, period=PERIOD)
+    compare_fits(monkeypatch, tmp_path, method, wide(40))
 
 
 # -- broken variants -----------------------------------------------------------------------------------

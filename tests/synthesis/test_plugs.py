@@ -42,6 +42,7 @@ def test_processes_give_what_one_would() -> None:
     assert fitted.sample(3_001, seed=4).data.to_arrow().equals(release.data.to_arrow())
 
 
+@pytest.mark.soak
 def test_spark_executors_learn_their_own_rows(spark: Any) -> None:
     data = samples.discharges(3_000, seed=2).select(COLUMNS)
     weighted = data.to_arrow().append_column("w", [np.where(np.arange(3_000) < 2_000, 2.0, 1.0)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -213,8 +214,14 @@ def test_a_small_budget_is_said_to_be_small() -> None:
     assert poor.notes and "independent" in poor.sample(50).about
 
 
-def test_a_good_budget_needs_no_note(model: PrivateModel) -> None:
-    assert not model.notes
+def test_every_pair_that_was_not_measured_is_named(model: PrivateModel) -> None:
+    every = [(f"v{a}", f"v{b}") for a in range(4) for b in range(a + 1, 4)]
+    for pairs in (model.measured.pairs, ()):
+        found = replace(model, measured=replace(model.measured, pairs=pairs))
+        known = {(f"v{m.columns[0]}", f"v{m.columns[1]}") for m in pairs}
+        assert found.unmeasured == tuple(p for p in every if p not in known)
+        assert len(found.notes) == bool(found.unmeasured)  # a good budget needs no other
+        assert all(f"'{a}' with '{b}'" in found.sample(10).about for a, b in found.unmeasured)
 
 
 # -- files ----------------------------------------------------------------------------------------

@@ -284,8 +284,10 @@ def test_refusals_debit_nothing(tmp_path: Path) -> None:
         sf.tabulate(whose, "v0,who", method=sf.PrivateTables(), ledger=ledger)
     with pytest.raises(BudgetError, match="ledger is for"):
         sf.tabulate(whose, "v0", method=sf.PrivateTables(), ledger=ledger)
-    with pytest.raises(ParameterError, match="only counts"):
+    with pytest.raises(ParameterError, match="no amounts"):
         sf.tabulate(TABLE, "v0", method=sf.PrivateTables(), of="v1", ledger=ledger)
+    with pytest.raises(ParameterError, match="no weights"):
+        sf.tabulate(TABLE, "v0", method=sf.PrivateTables(), weight="v1", ledger=ledger)
     with pytest.raises(ParameterError, match="nothing to debit"):
         sf.tabulate(TABLE, "v0", method=sf.CellSuppression(), ledger=ledger)
     with pytest.raises(BudgetError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from cells.cell_tables import two_way
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.cells import Attacker, Target
+from sfumato.cells import Attacker, Published, Target
 from sfumato.errors import DataError, ParameterError
 from sfumato.tabulation import CellSuppression
 from sfumato.tabulation.problem import HidingProblem, merge
@@ -86,6 +87,48 @@ def test_a_contributor_who_is_alone_finds_nothing() -> None:
     assert careful.withheld.sum() >= careless.sum()
 
 
+def known_by_some_coalition(problem: HidingProblem, withheld: np.ndarray, size: int) -> set[int]:
+    """The slow, obvious way: every set of cells whose people are at most so many, by a program of its own."""
+    published = problem.published(withheld)
+    people = problem.known_to(size)
+    cells = [c for c in people if withheld[c]]
+    found = set()
+    for number in range(1, size + 1):
+        for chosen in itertools.combinations(cells, number):
+            if sum(people[c] for c in chosen) > size:
+                continue
+            low, high = published.low.copy(), published.high.copy()
+            low[list(chosen)] = high[list(chosen)] = problem.values[list(chosen)]
+            told = Attacker(Published(published.relations, low, high, published.whole), problem.values)
+            for target in problem.targets():
+                if target.cell not in chosen:
+                    seen = told.judge([Target(target.cell, -np.inf, np.inf)], ends=True)
+                    if seen.high[0] - seen.low[0] < 0.5:
+                        found.add(target.cell)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_coalition_finds_what_all_coalitions_by_hand_find(seed: int) -> None:
+    inner = np.random.default_rng(seed).choice([1, 1, 2, 20, 30, 40, 50], (3, 4)).astype(float)
+    problem = replace(problem_of(inner), people=two_way(inner)[1].astype(np.int64))
+    withheld = CellSuppression(effort="fast").protect(problem).withheld  # safe against one, not against two
+    found = Attacker(problem.published(withheld), problem.values).judge(
+        problem.targets(), alone=problem.known_to(2), coalition=2
+    )
+    opened_cells = {c for _, c in found.victims} | {c for _, c in found.coalitions}
+    assert opened_cells == known_by_some_coalition(problem, withheld, 2)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_two_who_tell_each_other_find_nothing(seed: int) -> None:
+    inner = np.random.default_rng(seed).choice([1, 1, 2, 20, 30, 40, 50], (3, 4)).astype(float)
+    problem = replace(problem_of(inner), people=two_way(inner)[1].astype(np.int64))
+    pair = CellSuppression(effort="fast", coalition=2).protect(problem)
+    assert pair.cost >= CellSuppression(effort="fast").protect(problem).cost
+    assert not known_by_some_coalition(problem, pair.withheld, 2)
+
+
 def test_what_must_stay_and_cannot_is_said_with_its_price() -> None:
     inner = np.array([[2, 20], [30, 40]], float)
     with pytest.raises(DataError, match="1 sensitive cell cannot be hidden while") as caught:
@@ -106,7 +149,14 @@ def test_costs_follow_what_is_kept_low() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"effort": "hard"}, {"cost": "money"}, {"time_limit": 0}, {"work_limit": 0}, {"work_limit": True}],
+    [
+        {"effort": "hard"},
+        {"cost": "money"},
+        {"time_limit": 0},
+        {"work_limit": 0},
+        {"work_limit": True},
+        {"coalition": 0},
+    ],
 )
 def test_settings_are_checked(wrong) -> None:
     with pytest.raises(ParameterError):

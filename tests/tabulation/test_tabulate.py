@@ -139,7 +139,10 @@ def test_rules_by_hand() -> None:
     cells = Contributions(np.array([100.0, 100.0]), np.array([[90.0, 9.0], [40.0, 30.0]]), np.array([3, 9]))
     assert PPercent(0.15).room(cells).tolist() == pytest.approx([0.15 * 90 - 1, 0.15 * 40 - 30])
     assert Dominance(1, 0.85).room(cells).tolist() == pytest.approx([90 / 0.85 - 100, 40 / 0.85 - 100])
-    for wrong in ({"p": 0}, {"q": 0}, {"q": 2}):
+    three = Contributions(np.array([100.0]), np.array([[50.0, 30.0, 19.0]]), np.array([5]))
+    assert PPercent(0.15).room(three)[0] == pytest.approx(0.15 * 50 - 20)
+    assert PPercent(0.15, coalition=2).room(three)[0] == pytest.approx(0.15 * 50 - 1)  # two subtract theirs
+    for wrong in ({"p": 0}, {"q": 0}, {"q": 2}, {"coalition": 0}):
         with pytest.raises(ParameterError):
             PPercent(**wrong)
     for wrong in ({"n": 0}, {"k": 1}):

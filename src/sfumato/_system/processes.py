@@ -34,3 +34,9 @@ def peak_memory() -> int | None:
         return None
     unit = 1 if sys.platform == "darwin" else 1 << 10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def yield_to_others(steps: int = 10) -> None:
+    """Let other processes go first whenever they want to, where the system knows an order."""
+    if hasattr(os, "nice"):
+        os.nice(steps)

@@ -54,10 +54,18 @@ def _next(place: Ints, size: int, n: int) -> bool:
 
 
 @numba.njit(cache=True)
-def support(start: Ints, items: Ints, m: int, base: int, table: Ints, counts: Counts, bits: int) -> None:
-    """counts: how many persons have each subset of up to m items.  table: zeros, 2^bits places."""
+def support(
+    start: Ints, items: Ints, m: int, base: int, table: Ints, counts: Counts, bits: int,
+    visit: Ints, who: Ints, weight: Ints, last: Ints,
+) -> None:  # fmt: skip
+    """counts: how many persons have each subset of up to m items.  table: zeros, 2^bits places.
+
+    visit: which sets are looked at, in this order. who: whose they are, rising, so that somebody with several
+    sets counts once (last: -1s, 2^bits places); -1: nobody is named, and the set counts weight times.
+    """
     place = np.empty(8, np.int64)
-    for p in range(len(start) - 1):
+    for v in range(len(visit)):
+        p = visit[v]
         first, n = start[p], start[p + 1] - start[p]
         for size in range(1, min(m, n) + 1):
             for i in range(size):
@@ -69,7 +77,11 @@ def support(start: Ints, items: Ints, m: int, base: int, table: Ints, counts: Co
                     key = key * base + items[first + place[i]]
                 at = _slot(key, table, bits)
                 table[at] = key
-                counts[at] += 1
+                if who[v] < 0:
+                    counts[at] += weight[v]
+                elif last[at] != who[v]:
+                    counts[at] += 1
+                    last[at] = who[v]
                 more = _next(place, size, n)
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from sfumato.anonymization.classes import classes_of
+from sfumato.anonymization.code_columns import CodeRequest, code_request, recode_columns
 from sfumato.anonymization.defence import common, within_bounds
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
@@ -28,11 +29,11 @@ from sfumato.anonymization.record import about_of, extra_of, plain, tables_of
 from sfumato.anonymization.register import Register
 from sfumato.anonymization.request import Request, ask, refuse_posets, settle_hierarchies
 from sfumato.anonymization.suppression import FinalClasses, settle
-from sfumato.anonymization.writer import released
-from sfumato.criteria import Classes, Criterion, KAnonymity, KnownSearch, LDiversity
+from sfumato.anonymization.writer import class_reader, released
+from sfumato.criteria import Classes, Criterion, KAnonymity, KMAnonymity, KnownSearch, LDiversity
 from sfumato.errors import ParameterError, SfumatoWarning, listed
 from sfumato.hierarchy import Nested, read_folder
-from sfumato.privacy import Guarantee
+from sfumato.privacy import Guarantee, NoGuarantee
 from sfumato.release import InternalRecord, Release, fingerprint
 from sfumato.schema import Kind, Role
 from sfumato.seeds import Key
@@ -115,6 +116,9 @@ def anonymize(
     method = _default(criterion) if method is None else method
     _refuse_mistaken(criterion, method, quasi_identifiers=quasi_identifiers, drop=drop)
     _refuse_telling(criterion, method, drop_rarer_than)
+    codes, criterion = code_request(table, criterion, hierarchies, quasi_identifiers, drop)
+    if codes is not None and (isinstance(method, Exchange) or hasattr(method, "claims")):
+        raise KMAnonymity.refused()
     asks = criterion.parts if isinstance(criterion, Criterion) else ()
     if asks and all(isinstance(part, KAnonymity) and part.k == 1 for part in asks):
         warnings.warn("k = 1 promises nothing: ask for k = 2 or more.", SfumatoWarning, stacklevel=2)
@@ -134,10 +138,11 @@ def anonymize(
         )
     asked = ask(
         table, criterion, method, hierarchies, quasi_identifiers, weights or {}, max_level or {}, drop,
-        keep_text,
+        keep_text, () if codes is None else codes.columns,
     )  # fmt: skip
-    plan = asked.plan(drop_rarer_than=drop_rarer_than, bounds=plain(bounds))
-    return _generalized(asked, method, drop_rarer_than, register, plan, key, seed)
+    more = {} if codes is None else {"codes": codes.asked.describe()}
+    plan = asked.plan(drop_rarer_than=drop_rarer_than, bounds=plain(bounds), **more)
+    return _generalized(asked, method, drop_rarer_than, register, plan, key, seed, codes)
 
 
 def _generalized(
@@ -148,6 +153,7 @@ def _generalized(
     plan: dict[str, Any],
     key: Key,
     seed: int | None,
+    codes: CodeRequest | None,
 ) -> Release:
     """Count, search, settle, write."""
     table, whole = asked.table, asked.compress()
@@ -169,22 +175,30 @@ def _generalized(
     settled = made.settled if problem is whole else _back(made.settled, whole, kept)
     entry = register.check(table, settled, asked, key) if register is not None else None
     claims = asked.criterion.claims(made.classes, asked.known) if own is None else own
+    coded = None if codes is None else recode_columns(
+        codes, table, class_reader(table, settled, key), asked.known
+    )  # fmt: skip
+    claims += () if coded is None else coded.claims
     for sentence in getattr(method, "assumptions", ()):
         claims = tuple(c.assuming(sentence) for c in claims)
     if seed is not None:
         claims = tuple(
             c.assuming("Nobody guesses the seed: it tells the order the rows had.") for c in claims
         )
+    claims += tuple(
+        NoGuarantee("the search gives a column away", leak) for leak in getattr(method, "leaks", ())
+    )
     record = InternalRecord(
         key=key,
         seed=seed,
         fingerprint=fingerprint(table, key),
         plan=plan,
-        tables=tables_of(made.settled, made.classes, asked.chains),
-        extra=extra_of(made.settled, recoding, whole, spent, asked.chains),
+        tables=tables_of(made.settled, made.classes, asked.chains, () if coded is None else coded.meanings),
+        extra=extra_of(made.settled, recoding, whole, spent, asked.chains)
+        | ({} if coded is None else {"code_sets": plain(coded.numbers)}),
     )
-    data = released(table, settled, asked.released, key, chains=asked.chains)
-    about = about_of(made.settled, hidden=own is None)
+    data = released(table, settled, asked.released, key, chains=asked.chains, codes=coded)
+    about = about_of(made.settled, hidden=own is None) + ("" if coded is None else coded.about)
     release = Release(data, Guarantee(claims), record, about, table.source)
     if register is not None and entry is not None:
         register.add(entry)

@@ -17,6 +17,7 @@ search is greedy and promises no optimum; what it claims is counted again by cod
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import comb
 
@@ -58,55 +59,149 @@ class CodeRecoding:
     thresholds: dict[int, int]
 
 
-def recode_sets(person: Ints, code: Ints, classes: Ints, ladder: Ladder, k: int, m: int) -> CodeRecoding:
-    """person, code: each pair once. classes: per person. Every subset of up to m then has k persons."""
+@dataclass(frozen=True)
+class Holders:
+    """Who has the sets that are recoded, where equal sets are held once or somebody has several.
+
+    n: (sets,), how many rows have each. whose: ((set, person) pairs), sorted by person, where persons are
+    counted; None where rows are.
+    """
+
+    n: Ints
+    whose: tuple[Ints, Ints] | None = None
+
+    @classmethod
+    def one_each(cls, sets: int) -> Holders:
+        """Every set is one person's."""
+        return cls(np.ones(sets, np.int64))
+
+    def part(self, place: Ints, sets: Ints) -> Holders:
+        """Of some sets. place: (all sets,), their new numbers; -1: not among them."""
+        if self.whose is None:
+            return Holders(self.n[sets])
+        of, who = self.whose
+        kept = place[of] >= 0
+        return Holders(self.n[sets], (place[of[kept]], who[kept]))
+
+    def count(self, node: Ints, of: Ints, nodes: int) -> Ints:
+        """(nodes,): how many have a set with each node. node, of: pairs of a node and a set, each once."""
+        if self.whose is None:
+            return np.bincount(node, self.n[of], nodes).astype(np.int64)
+        sets, who = self.whose
+        order = np.argsort(sets, kind="stable")
+        start = np.searchsorted(sets[order], np.arange(len(self.n) + 1))
+        lengths = np.diff(start)[of]
+        at = np.repeat(start[of] - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
+        base = int(who.max(initial=0)) + 1
+        pairs = np.unique(np.repeat(node, lengths) * base + who[order[at]])
+        return np.bincount(pairs // base, minlength=nodes)
+
+    @property
+    def visits(self) -> tuple[Ints, Ints, Ints]:
+        """As the kernel wants them: which sets are looked at, whose they are, how often they count."""
+        if self.whose is None:
+            return np.arange(len(self.n)), np.full(len(self.n), -1, np.int64), self.n
+        return (*self.whose, np.ones(len(self.whose[0]), np.int64))
+
+    @property
+    def total(self) -> int:
+        """How many there are in all."""
+        return int(self.n.sum()) if self.whose is None else len(np.unique(self.whose[1]))
+
+
+def recode_sets(
+    person: Ints, code: Ints, classes: Ints, ladder: Ladder, k: int, m: int, holders: Holders | None = None
+) -> CodeRecoding:
+    """person, code: each pair once. classes: per person. Every subset of up to m then has k persons.
+
+    holders: where a "person" is a set of codes that several rows or persons have.
+    """
     node = np.full(len(code), DROPPED, np.int64)
-    group = classes[person]
-    order = np.argsort(group, kind="stable")
-    edges = np.flatnonzero(np.diff(group[order], prepend=-2, append=-3))
     thresholds: dict[int, int] = {}
-    for at in range(len(edges) - 1):
-        report("generalizing codes", at, len(edges) - 1)
-        rows = order[edges[at] : edges[at + 1]]
-        size = int((classes == group[rows[0]]).sum())
-        found, threshold = _one_class(person[rows], code[rows], ladder, k, m, size)
+    for rows, group, own in _by_class(person, classes, holders):
+        found, threshold = _one_class(own.person, code[rows], ladder, k, m, own.holders)
         node[rows] = found
-        thresholds[int(group[rows[0]])] = threshold
+        thresholds[group] = threshold
     kept = node != DROPPED
     level = np.zeros(len(ladder.loss), np.int64)
     for height in range(len(ladder.nodes)):
         level[ladder.nodes[height]] = height
+    weight = np.ones(len(node)) if holders is None else holders.n[person].astype(float)
     return CodeRecoding(
         node,
-        _loss(node, ladder) / max(1, len(node)),
-        int((~kept).sum()),
-        float(level[node[kept]].mean()) if kept.any() else 0.0,
+        float((_losses(node, ladder) * weight).sum() / max(1, weight.sum())),
+        int(weight[~kept].sum()),
+        float(np.average(level[node[kept]], weights=weight[kept])) if kept.any() else 0.0,
         thresholds,
     )
 
 
-def dropping_alone(person: Ints, code: Ints, classes: Ints, ladder: Ladder, k: int, m: int) -> float:
+def dropping_alone(
+    person: Ints, code: Ints, classes: Ints, ladder: Ladder, k: int, m: int, holders: Holders | None = None
+) -> float:
     """The share of codes that goes if none is generalized: what the search is held against."""
     node = ladder.nodes[0][code]
-    lost = 0
-    for group in np.unique(classes[person]):
-        rows = np.flatnonzero(classes[person] == group)
-        lost += int((_settled(person[rows], node[rows], ladder, k, m) == DROPPED).sum())
-    return lost / max(1, len(code))
+    lost = np.zeros(len(code), np.bool_)
+    for rows, _, own in _by_class(person, classes, holders):
+        lost[rows] = _settled(own.person, node[rows], ladder, k, m, own.holders) == DROPPED
+    weight = np.ones(len(node)) if holders is None else holders.n[person].astype(float)
+    return float(weight[lost].sum() / max(1, weight.sum()))
 
 
-def _loss(node: Ints, ladder: Ladder) -> float:
-    return float(np.where(node == DROPPED, 1.0, ladder.loss[node]).sum())
+@dataclass(frozen=True)
+class _Group:
+    """The sets of a class, numbered from 0. person: per code."""
+
+    person: Ints
+    holders: Holders
 
 
-def _one_class(person: Ints, code: Ints, ladder: Ladder, k: int, m: int, size: int) -> tuple[Ints, int]:
+def _by_class(
+    person: Ints, classes: Ints, holders: Holders | None
+) -> Iterator[tuple[NDArray[np.int64], int, _Group]]:
+    """Class after class: its codes, its number, its sets."""
+    holders = holders or Holders.one_each(len(classes))
+    sets = np.argsort(classes, kind="stable")
+    group = classes[person]
+    order = np.argsort(group, kind="stable")
+    edges = np.flatnonzero(np.diff(group[order], prepend=-2, append=-3))
+    place = np.full(len(classes), -1, np.int64)
+    whose = holders.whose
+    ends = np.empty(0, np.int64)
+    if whose is not None:  # by class, and by person in it, so that each class finds its own in one piece
+        by = np.lexsort((whose[1], classes[whose[0]]))
+        whose = whose[0][by], whose[1][by]
+        ends = classes[whose[0]]
+    for at in range(len(edges) - 1):
+        report("generalizing codes", at, len(edges) - 1)
+        rows = order[edges[at] : edges[at + 1]]
+        number = int(group[rows[0]])
+        low, high = np.searchsorted(classes, [number, number + 1], sorter=sets)
+        mine = np.sort(sets[low:high])
+        place[mine] = np.arange(len(mine))
+        own = holders
+        if whose is not None:
+            part = slice(*np.searchsorted(ends, [number, number + 1]))
+            own = Holders(holders.n, (whose[0][part], whose[1][part]))
+        yield rows, number, _Group(place[person[rows]], own.part(place, mine))
+        place[mine] = -1
+
+
+def _losses(node: Ints, ladder: Ladder) -> NDArray[np.float64]:
+    return np.where(node == DROPPED, 1.0, ladder.loss[node])
+
+
+def _one_class(
+    person: Ints, code: Ints, ladder: Ladder, k: int, m: int, holders: Holders
+) -> tuple[Ints, int]:
     """The best of the thresholds tried, from the size of the class down to k."""
-    best, least, chosen, worse = np.full(len(code), DROPPED, np.int64), float(len(code)), size, 0
-    threshold = float(size)
+    size, weight = holders.total, holders.n[person]
+    best, least = np.full(len(code), DROPPED, np.int64), float(weight.sum())
+    chosen, worse, threshold = size, 0, float(size)
     while worse < 2:
-        climbed = _climb(person, code, ladder, max(k, int(threshold)))
-        found = _settled(person, climbed, ladder, k, m)
-        loss = _loss(found, ladder)
+        climbed = _climb(person, code, ladder, max(k, int(threshold)), holders)
+        found = _settled(person, climbed, ladder, k, m, holders)
+        loss = float((_losses(found, ladder) * weight).sum())
         if loss < least:
             best, least, chosen, worse = found, loss, max(k, int(threshold)), 0
         elif threshold < size / 4:
@@ -117,16 +212,16 @@ def _one_class(person: Ints, code: Ints, ladder: Ladder, k: int, m: int, size: i
     return best, chosen
 
 
-def _climb(person: Ints, code: Ints, ladder: Ladder, threshold: int) -> Ints:
+def _climb(person: Ints, code: Ints, ladder: Ladder, threshold: int, holders: Holders) -> Ints:
     """The node of each code: the lowest that enough persons share among the codes not settled below it."""
     node = np.full(len(code), DROPPED, np.int64)
     left = np.arange(len(code))
+    sets = len(holders.n)
     for height in range(len(ladder.nodes) - 1):  # the root tells nothing: it is as good as dropped
-        here = ladder.nodes[height][code[left]]
-        pairs = np.unique(here * (person.max() + 1) + person[left])
-        persons = np.bincount(pairs // (person.max() + 1), minlength=len(ladder.loss))
-        enough = persons[here] >= threshold
-        node[left[enough]] = here[enough]
+        names, here = np.unique(ladder.nodes[height][code[left]], return_inverse=True)
+        pairs = np.unique(here * sets + person[left])
+        enough = holders.count(pairs // sets, pairs % sets, len(names))[here] >= threshold
+        node[left[enough]] = names[here[enough]]
         left = left[~enough]
         if not len(left):
             break
@@ -162,7 +257,7 @@ def _most_items(m: int) -> int:
     return n
 
 
-def _settled(person: Ints, node: Ints, ladder: Ladder, k: int, m: int) -> Ints:
+def _settled(person: Ints, node: Ints, ladder: Ladder, k: int, m: int, holders: Holders) -> Ints:
     """The nodes without those in a subset of fewer than k persons; all dropped where that is too much."""
     from sfumato.anonymization import _set_kernels as kernels
 
@@ -181,7 +276,11 @@ def _settled(person: Ints, node: Ints, ladder: Ladder, k: int, m: int) -> Ints:
             return np.full_like(node, DROPPED)
         bits = max(4, int(np.ceil(np.log2(2 * total + 1))))
         table, counts = np.zeros(1 << bits, np.int64), np.zeros(1 << bits, np.int32)
-        kernels.support(start, items, m, base, table, counts, bits)
+        place = np.full(len(holders.n), -1, np.int64)
+        place[owner[start[:-1]]] = np.arange(len(start) - 1)
+        visit, who, weight = holders.part(place, owner[start[:-1]]).visits
+        last = np.full(1 if holders.whose is None else len(table), -1, np.int64)
+        kernels.support(start, items, m, base, table, counts, bits, visit, who, weight, last)
         price = 1.0 - ladder.loss[labels[items - 1]] + 1e-3
         kept = np.ones(len(items), np.bool_)
         if not kernels.take_away(start, items, m, base, table, counts, bits, k, price, kept):

@@ -22,12 +22,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.anonymization.code_items import CodeItems, exploded, gather_codes
+from sfumato.anonymization.code_ladders import ladder_of, levels_of
 from sfumato.anonymization.code_sets import DROPPED, CodeRecoding, Ladder, dropping_alone, recode_sets
 from sfumato.counts import canonical_type
 from sfumato.criteria import KMAnonymity
-from sfumato.database import Database
+from sfumato.database import Database, confirmed
 from sfumato.errors import DataError, ParameterError, SfumatoWarning, listed
-from sfumato.hierarchy import Hierarchy, Icd9, Icd10, Recipe
+from sfumato.hierarchy import Hierarchy, Recipe
 from sfumato.io.omop.ancestors import ancestor_table, chains
 from sfumato.privacy import Guarantee, Unit
 from sfumato.privacy import KMAnonymity as Claim
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from sfumato.seeds import Key
 
 Ints = NDArray[np.int64]
-NAMED = {"icd9": Icd9(chapters=True), "icd10": Icd10(chapters=True)}
 _DATES = {"date", "datetime", "instant"}
 
 
@@ -85,7 +85,10 @@ def anonymize_database(
         raise ParameterError(
             "anonymize_database takes a database and KMAnonymity(k, m).", hint="sf.scan_database(folder)"
         )
-    database.check()
+    if criterion.codes and codes is not None:
+        raise ParameterError("codes are named twice.", hint="in KMAnonymity, or as codes=[...]")
+    database = confirmed(database.check())
+    codes = codes if codes is not None else tuple(criterion.codes) or None
     known = {**(hierarchies or {})}
     places = _code_places(database, codes, known)
     beside = _person_places(database, columns, places)
@@ -155,57 +158,19 @@ def _described(database: Database, place: str) -> Column:
 def _ladder(
     items: CodeItems, known: Mapping[str, Hierarchy | Recipe | str], database: Database
 ) -> tuple[Ladder, list[str]]:
-    """All columns under one roof: the root of each is as good as dropped."""
-    built = {p: _hierarchy(p, values, known.get(p), database) for p, values in items.values.items()}
-    height = max(len(rows[0]) for rows in built.values())
-    nodes = np.empty((height + 1, sum(map(len, built.values()))), np.int64)
-    labels: list[str] = []
-    loss: list[float] = []
-    at = 0
-    for rows in built.values():
-        for level in range(height):
-            seen: dict[str, int] = {}
-            names = [row[min(level, len(row) - 1)] for row in rows]
-            for leaf, name in enumerate(names):
-                if name not in seen:
-                    seen[name] = len(labels)
-                    labels.append(name)
-                    loss.append(0.0)
-                nodes[level, at + leaf] = seen[name]
-            for name, node in seen.items():
-                loss[node] = (names.count(name) - 1) / max(1, len(rows) - 1) if level else 0.0
-        at += len(rows)
-    nodes[height] = len(labels)
-    return Ladder(nodes, np.array([*loss, 1.0])), [*labels, "*"]
+    """All columns under one roof."""
+    return ladder_of({p: _hierarchy(p, values, known.get(p), database) for p, values in items.values.items()})
 
 
 def _hierarchy(
     place: str, values: Sequence[str], given: Hierarchy | Recipe | str | None, database: Database
 ) -> list[tuple[str, ...]]:
-    """The levels of each value without the root; a value that is not in the hierarchy stands by itself."""
+    """The levels of each value without the root."""
     if given is None and _described(database, place).type in _DATES:
         return [_calendar(v) for v in values]
     if given is None and (above := ancestor_table(database, place)) is not None:
         return chains(above, values)
-    if given is None or not values:
-        return [(v,) for v in values]
-    recipe = NAMED.get(given) if isinstance(given, str) else given
-    if recipe is None:
-        raise ParameterError(
-            f"{place}: no hierarchy {given!r}.", hint=f"one of {', '.join(NAMED)}, or a table"
-        )
-    try:
-        rows = {row[0]: row[:-1] for row in recipe.over(values).rows()}
-    except DataError as error:
-        odd = {str(v) for v in error.values}
-        if not odd or len(odd) >= len(values):
-            raise
-        warnings.warn(
-            f"{place}: {len(odd)} codes are not in the hierarchy; they stay or are dropped.",
-            SfumatoWarning, stacklevel=4,
-        )  # fmt: skip
-        rows = {row[0]: row[:-1] for row in recipe.over([v for v in values if v not in odd]).rows()}
-    return [rows.get(v, (v,)) for v in values]
+    return levels_of(place, values, given)
 
 
 def _calendar(text: str) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,11 @@ from sfumato.release import STANDS_FOR
 _MOST_MEANINGS = 10_000_000  # pairs of a value and a leaf that are looked at
 
 
-def tables_of(settled: FinalClasses, classes: Classes, chains: Chains) -> dict[str, pa.Table]:
-    """The tables of the record."""
-    return {"classes": _class_table(settled, classes), STANDS_FOR: _meanings(settled, chains)}
+def tables_of(
+    settled: FinalClasses, classes: Classes, chains: Chains, further: Iterable[tuple[str, str, str]] = ()
+) -> dict[str, pa.Table]:
+    """The tables of the record. further: (column, value, leaf) of other columns that are more general now."""
+    return {"classes": _class_table(settled, classes), STANDS_FOR: _meanings(settled, chains, further)}
 
 
 def extra_of(
@@ -54,7 +56,7 @@ def _class_table(settled: FinalClasses, classes: Classes) -> pa.Table:
     return pa.table(columns)
 
 
-def _meanings(settled: FinalClasses, chains: Chains) -> pa.Table:
+def _meanings(settled: FinalClasses, chains: Chains, further: Iterable[tuple[str, str, str]]) -> pa.Table:
     """What the more general values of the file stand for, so that who judges it need not be told again."""
     rows = [
         (name, value, leaf)
@@ -66,6 +68,7 @@ def _meanings(settled: FinalClasses, chains: Chains) -> pa.Table:
         if leaf != MISSING
     ]
     rows += [row for chain in chains.values() for row in meanings_of(chain)]
+    rows += further
     columns = zip(*rows, strict=True) if rows else ((), (), ())
     return pa.table([pa.array(list(c), pa.string()) for c in columns], names=["column", "value", "leaf"])
 

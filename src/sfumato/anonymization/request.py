@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from sfumato.anonymization.nested_columns import Chains, bind, goes_with
@@ -111,18 +112,23 @@ def ask(
     max_level: Mapping[str, int],
     drop: Sequence[str],
     keep_text: bool,
+    codes: Sequence[str] = (),
 ) -> Request:
-    """Settle roles and hierarchies, or list everything that is wrong."""
+    """Settle roles and hierarchies, or list everything that is wrong. codes: columns of codes, which are no
+    quasi-identifiers here: they are made more general once the classes are settled."""
     schema = table.schema
     if not isinstance(criterion, Criterion):
         raise ParameterError("what is asked must be a criterion.", hint="sf.KAnonymity(5)")
     if not hasattr(method, "search"):
         raise ParameterError("the method cannot search.", hint="method=sf.OptimalRecoding()")
     columns = tuple(schema.of_role(Role.QUASI_IDENTIFIER) if quasi_identifiers is None else quasi_identifiers)
+    columns = tuple(c for c in columns if c not in codes)
     if not columns:
         raise ParameterError(
             "no column is a quasi-identifier: nothing would be made more general.",
-            hint="name the quasi-identifiers, or give columns that role in the schema",
+            hint="sf.anonymize_database(sf.Database.of(table), sf.KMAnonymity(5, 2))"
+            if codes
+            else "name the quasi-identifiers, or give columns that role in the schema",
         )
     led = goes_with(hierarchies) if isinstance(hierarchies, Mapping) else {}
     led = {c: name for c, name in led.items() if name in columns}
@@ -144,7 +150,7 @@ def ask(
     )
     gone = {*schema.of_role(Role.IDENTIFIER), *schema.of_role(Role.PERSON), *drop}
     gone |= {c.name for c in schema if c.kind is Kind.TEXT and not keep_text}
-    gone |= unprotected(table, (*columns, *led, *criterion.sensitive, *criterion.weights), gone)
+    gone |= unprotected(table, (*columns, *led, *criterion.sensitive, *criterion.weights, *codes), gone)
     settled = settle_hierarchies(table, hierarchies, columns, _population(criterion))
     refuse_posets(method, criterion, settled)
     return Request(
@@ -269,7 +275,8 @@ def _from_folder(folder: Path, columns: tuple[str, ...]) -> dict[str, Any]:
         raise DataError(
             f"{len(absent)} quasi-identifier{'s have' if len(absent) > 1 else ' has'} no hierarchy in "
             f"'{folder.name}': {listed([repr(c) for c in absent])}.",
-            hint=f"a table of levels {absent[0]}.csv, as sfumato hierarchy build DATA {absent[0]} writes it",
+            hint=f"write one: sfumato hierarchy build DATA {quote(absent[0])} --suppress "
+            f"--out {quote(f'{folder.name}/{absent[0]}.csv')} (or --intervals 5,10, --prefixes 3,2, ...)",
         )
     return found
 

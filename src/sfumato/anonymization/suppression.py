@@ -13,7 +13,7 @@ Tested by: tests/anonymization/test_releases.py::test_every_release_recounted_sa
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,11 @@ class FinalClasses:
     def split(self) -> bool:
         """Whether rows that were alike go to different classes."""
         return len(self.of) > self.problem.combinations
+
+    def for_writing(self) -> FinalClasses:
+        """Without what only a search looks at: it travels to other processes."""
+        slim = replace(self.problem, sensitive={}, persons=None, survey={}, population=None, codes=None)
+        return replace(self, problem=slim)
 
     def classes(self, matching: bool = False) -> Classes:
         """The classes of the file. Not for split combinations: which rows go where is not settled here."""

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.anonymization.code_columns import CodeColumns
+from sfumato.anonymization.lookup import Lookup, changed
 from sfumato.anonymization.nested_columns import Chains, texts_of
 from sfumato.anonymization.problem import MISSING
 from sfumato.anonymization.suppression import FinalClasses
 from sfumato.counts import Codebook, canonical_type
-from sfumato.counts.tables import flat_keys
-from sfumato.errors import DataError
 from sfumato.hierarchy import Numbered
+from sfumato.io.spark import is_spark
 from sfumato.release.shuffle import shuffled
 from sfumato.schema import Column, Kind, Schema
 from sfumato.seeds import Key
@@ -35,17 +37,22 @@ def released(
     *,
     shuffle: bool = True,
     chains: Chains | None = None,
+    codes: CodeColumns | None = None,
 ) -> Table:
     """The released rows, written anew each time they are read.
 
     columns: what is kept, quasi-identifiers included. shuffle: False for counting, where order is nothing.
-    chains: columns that go with a quasi-identifier, by its name.
+    chains: columns that go with a quasi-identifier, by its name. codes: what becomes of columns of codes.
     """
-    writer = Writer.of(table, settled, key.derive("anonymization", "pieces"), chains or {})
+    writer = replace(Writer.of(table, settled, _pieces_key(key), chains or {}), codes=codes)
     schema = Schema(tuple(writer.column(table.schema[c]) for c in columns))
     fields = pa.schema([pa.field(c.name, canonical_type(c)) for c in schema])
     order = key.derive("anonymization", "order")
     rows = settled.problem.rows - settled.left_out
+    if shuffle and is_spark(table.source):
+        from sfumato.anonymization.executors import generalized
+
+        return generalized(table, writer, schema, rows, order)
 
     def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         wanted = pa.schema([fields.field(n) for n in names])
@@ -53,6 +60,16 @@ def released(
         return shuffled(written, wanted, rows, order) if shuffle else written
 
     return Table(BatchSource(fields, read, rows=rows), schema, table.memory_limit)
+
+
+def _pieces_key(key: Key) -> Key:
+    """Of whose turn it is where alike rows part: the same for all who write or read the rows of a release."""
+    return key.derive("anonymization", "pieces")
+
+
+def class_reader(table: Table, settled: FinalClasses, key: Key) -> Writer:
+    """Says the class of each row, as `released` will write it under the same key."""
+    return Writer.of(table, settled, _pieces_key(key))
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +80,7 @@ class Writer:
     combination c are first[c], first[c] + 1, ...; where there are several, its i-th row belongs to piece
     turn[start[c] + i]. texts: for each column that is changed, by its name, which quasi-identifier decides
     about it (its own place, or that of the one it goes with), and how it is written for each node.
+    codes: what becomes of columns of codes, by class.
     """
 
     names: tuple[str, ...]
@@ -73,6 +91,12 @@ class Writer:
     start: NDArray[np.int64]
     turn: NDArray[np.int32]
     texts: Mapping[str, tuple[int, pa.Array]]
+    codes: CodeColumns | None = None
+
+    @cached_property
+    def parted(self) -> NDArray[np.int64]:
+        """(combinations,): how many rows each has."""
+        return np.bincount(self.settled.of, self.settled.n, len(self.first)).astype(np.int64)
 
     @classmethod
     def of(cls, table: Table, settled: FinalClasses, key: Key, chains: Chains | None = None) -> Writer:
@@ -106,6 +130,8 @@ class Writer:
 
     def column(self, column: Column) -> Column:
         """What a column is in the release."""
+        if self.codes is not None and column.name in self.codes.columns:
+            return self.codes.column(column)
         if column.name not in self.texts:
             return column
         j, texts = self.texts[column.name]
@@ -128,24 +154,46 @@ class Writer:
             description=f"{column.description} (generalized)".strip(),
         )
 
+    def reads(self, names: Sequence[str]) -> list[str]:
+        """The columns of the source that writing these takes: the quasi-identifiers first."""
+        coded = self.codes.columns if self.codes is not None and {*names} & {*self.codes.columns} else ()
+        return list(dict.fromkeys([*self.names, *(n for n in names if n not in self.led), *coded]))
+
+    @property
+    def led(self) -> frozenset[str]:
+        """Columns that are written by what a quasi-identifier they go with became."""
+        return frozenset(self.texts) - frozenset(self.names)
+
     def write(self, table: Table, names: Sequence[str], fields: pa.Schema) -> Iterator[pa.RecordBatch]:
         """The named columns of the release, in the order of the source."""
-        others = [n for n in names if n not in self.names]
         seen = np.zeros(len(self.first), np.int64)
-        for batch in table.batches([*self.names, *others]):
-            codes = [book.encode(batch.column(i)) for i, book in enumerate(self.books)]
-            piece = self._pieces(self.keys.find(codes), seen)
-            stays = self.settled.label[piece] >= 0
-            if not stays.all():
-                batch, piece = batch.filter(pa.array(stays)), piece[stays]
-            arrays = []
-            for name in names:
-                if name not in self.texts:
-                    arrays.append(batch.column(name))
-                else:
-                    j, texts = self.texts[name]
-                    arrays.append(texts.take(pa.array(self.settled.nodes[piece, j])))
-            yield pa.RecordBatch.from_arrays(arrays, schema=fields)
+        for batch in table.batches(self.reads(names)):
+            yield self.written(batch, names, fields, seen)
+
+    def combinations(self, batch: pa.RecordBatch) -> NDArray[np.int64]:
+        """The combination of each row of the source."""
+        return self.keys.find([book.encode(batch.column(i)) for i, book in enumerate(self.books)])
+
+    def written(
+        self, batch: pa.RecordBatch, names: Sequence[str], fields: pa.Schema, seen: NDArray[np.int64]
+    ) -> pa.RecordBatch:
+        """Rows of the source (the columns of `reads`) as they leave. seen: as for `_pieces`."""
+        piece = self._pieces(self.combinations(batch), seen)
+        stays = self.settled.label[piece] >= 0
+        if not stays.all():
+            batch, piece = batch.filter(pa.array(stays)), piece[stays]
+        codes = self.codes if self.codes is not None and {*names} & {*self.codes.columns} else None
+        cells = {} if codes is None else codes.cells(self.settled.label[piece], batch)
+        arrays = []
+        for name in names:
+            if name in cells:
+                arrays.append(cells[name])
+            elif name not in self.texts:
+                arrays.append(batch.column(name))
+            else:
+                j, texts = self.texts[name]
+                arrays.append(texts.take(pa.array(self.settled.nodes[piece, j])))
+        return pa.RecordBatch.from_arrays(arrays, schema=fields)
 
     def labels(
         self, table: Table, columns: Sequence[str]
@@ -169,8 +217,7 @@ class Writer:
             rank = np.empty(len(mine), np.int64)
             rank[order] = np.arange(len(mine)) - np.repeat(begin, np.diff(np.append(begin, len(mine))))
             place = self.start[mine] + seen[mine] + rank
-            end = self.start[mine] + np.bincount(self.settled.of, self.settled.n).astype(np.int64)[mine]
-            if (place >= end).any():
+            if (place >= self.start[mine] + self.parted[mine]).any():
                 raise changed()
             piece[several] = self.turn[place]
             np.add.at(seen, mine, 1)
@@ -201,47 +248,3 @@ def _texts(settled: FinalClasses, j: int, book: Codebook) -> pa.Array | None:
     if alone and book.column.edges is None and (settled.nodes[kept, j] == own).all():
         return None
     return pa.array([None if t == MISSING else t for t in hierarchy.node_labels], pa.string())
-
-
-class Lookup:
-    """Where a row of codes stands among the combinations."""
-
-    def __init__(self, codes: NDArray[np.uint32], sizes: Sequence[int]) -> None:
-        self._sizes = list(sizes)
-        self._keys = flat_keys(codes, self._sizes)
-        if self._keys is not None and (self._keys[1:] <= self._keys[:-1]).any():
-            raise AssertionError("combinations are sorted")
-        self._steps: list[NDArray[np.uint64]] = []
-        if self._keys is None:  # more than 64 bits: one column after the other, prefixes numbered
-            prefix = np.zeros(len(codes), np.uint64)
-            for j, size in enumerate(self._sizes):
-                pair = prefix * np.uint64(size) + codes[:, j]
-                step, back = np.unique(pair, return_inverse=True)
-                self._steps.append(step)
-                prefix = back.ravel().astype(np.uint64)
-
-    def find(self, columns: Sequence[NDArray[np.unsignedinteger]]) -> NDArray[np.int64]:
-        """(rows,): the combination of each row. columns: one array of codes per column."""
-        if self._keys is not None:
-            key = np.zeros(len(columns[0]), np.uint64)
-            for codes, size in zip(columns, self._sizes, strict=True):
-                key = key * np.uint64(size) + codes
-            return _place(self._keys, key)
-        found = np.zeros(len(columns[0]), np.uint64)
-        for codes, size, step in zip(columns, self._sizes, self._steps, strict=True):
-            found = _place(step, found * np.uint64(size) + codes).astype(np.uint64)
-        return found.astype(np.int64)
-
-
-def _place(known: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-    found = np.minimum(np.searchsorted(known, keys), max(len(known) - 1, 0))
-    if len(keys) and (not len(known) or (known[found] != keys).any()):
-        raise changed()
-    return found.astype(np.int64)
-
-
-def changed() -> DataError:
-    """The source gave other rows than when it was counted."""
-    return DataError(
-        "the data changed between counting and writing.", hint="let nobody write to it meanwhile; try again"
-    )

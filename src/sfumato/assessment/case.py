@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from sfumato.assessment.reading.alignment import MAX_LEVELS, Pair, align
-from sfumato.assessment.reading.files import Meanings, meanings, opened, promised_k, recorded_method
+from sfumato.assessment.reading.files import (
+    Meanings,
+    loaded,
+    meanings,
+    opened,
+    promised_codes,
+    promised_k,
+    recorded_method,
+)
 from sfumato.assessment.reading.name_parts import NameParts
 from sfumato.assessment.subject import Files, Subject, open_files
 from sfumato.errors import ParameterError
@@ -69,6 +77,17 @@ class Case:
     def promised(self) -> int | None:
         """The k of which the release says 1/k, or that it was asked for; None where nobody says."""
         return promised_k(self.subject.released)
+
+    @cached_property
+    def code_columns(self) -> tuple[str, ...]:
+        """The columns with several codes in a cell that both files have."""
+        there = self.files.release.schema
+        return tuple(c.name for c in self.files.whole.schema if c.kind is Kind.CODES and c.name in there)
+
+    @cached_property
+    def promised_codes(self) -> int | None:
+        """The number of codes up to which a release says that they fit many; None where it says nothing."""
+        return promised_codes(self.subject.released, self.code_columns)
 
     @cached_property
     def method(self) -> str:
@@ -302,6 +321,8 @@ class Case:
 
 def case_of(subject: Subject, *, brief: bool = False) -> Case:
     """Open the files and check what was said about them. brief: as in `Case`."""
+    # A folder is loaded once: its promises, its record and its rows are asked for in many places.
+    subject = replace(subject, released=loaded(subject.released), control=loaded(subject.control))
     files = open_files(subject)
     if subject.truth == "rows" and files.rows[0] != files.rows[1]:
         raise ParameterError(

@@ -36,11 +36,11 @@ def first_date(database: Database, name: str) -> str | None:
 
 @dataclass(frozen=True)
 class _Side:
-    """One database in memory: rows of each table, the row of the parent, and the person of each."""
+    """One database in memory: rows of each table, the row of a parent by (child, parent), and the person."""
 
     database: Database
     rows: dict[str, pa.Table]
-    above: dict[str, Ints]
+    above: dict[tuple[str, str], Ints]
     person: dict[str, Ints]
 
     def texts(self, place: str) -> pa.Array:
@@ -53,17 +53,17 @@ def _side(database: Database) -> _Side:
     from sfumato.database.keys import KeyIndex
 
     rows = {n: database[n].to_arrow() for n in database.tables if database.route(n)}
-    above, person = {}, {}
+    above: dict[tuple[str, str], Ints] = {}
+    person: dict[str, Ints] = {}
     for name in (n for n in database.order if n in rows):
-        link = next((k for k in database.parents(name) if k.parent in rows), None)
         if database.people.needs(name):
             person[name] = database.people.of_batch(name, rows[name]).astype(np.int64)
         else:
             person[name] = np.arange(rows[name].num_rows)
-        if link is not None:
+        for link in (k for k in database.parents(name) if k.parent in rows):
             ids = key_ids(database[name].schema[link.column], rows[name][link.column])
             keys = key_ids(database[link.parent].schema[link.key], rows[link.parent][link.key])
-            above[name] = KeyIndex(keys).places(ids).astype(np.int64)
+            above.setdefault((name, link.parent), KeyIndex(keys).places(ids).astype(np.int64))
     return _Side(database, rows, above, person)
 
 
@@ -103,18 +103,21 @@ def utilities(
         link = next((k for k in original.parents(child) if k.parent in before.rows), None)
         if link is None or link.parent in missing:
             continue
+        if (child, link.parent) not in after.above:
+            skipped.append(f"{child} hangs on no row of {link.parent} in the release")
+            continue
         pair = f"{link.parent} and {link.child}"
         measures[f"{link.child} per row of {link.parent}"] = (
             "how many children a parent has", _children(link.parent, link.child))  # fmt: skip
         measures[f"{pair}, pairs of columns"] = (
             "columns of a row and of its parent",
-            _joint(link.parent, link.child),
+            _joint(link.child, link.parent),
         )
         for upper in original.parents(link.parent)[:1]:
-            if upper.parent in after.rows and upper.parent in before.rows:
+            if (upper.child, upper.parent) in before.above.keys() & after.above.keys():
                 words = "columns of a row and of its parent's parent"
                 measures[f"{upper.parent} and {link.child}, pairs of columns"] = (
-                    words, _joint(upper.parent, link.child))  # fmt: skip
+                    words, _joint(link.child, link.parent, upper.parent))  # fmt: skip
         if first_date(original, link.child) and first_date(released, link.child):
             date = str(first_date(original, link.child))
             measures[f"gaps between {link.child}"] = ("days from one to the next", _gaps(link.child, date))
@@ -125,7 +128,15 @@ def utilities(
             )
     for place in (p for p in places if _has(original, p) and _has(released, p)):
         measures[f"pairs of {place}"] = ("two values of one person", _code_pairs(place))
-        measures[f"repeated {place}"] = ("shares of values that come back", _repeats(place))
+        name = place.partition(".")[0]
+        both = before.above.keys() & after.above.keys()
+        ways = [
+            k.parent
+            for k in original.parents(name)
+            if (name, k.parent) in both and k.parent != original.root  # else nothing could come back
+        ]
+        measures[f"repeated {place}"] = (
+            "shares of values that come back", _repeats(place, ways[0] if ways else ""))  # fmt: skip
     scores = []
     for at, (name, (words, measure)) in enumerate(measures.items()):
         report("comparing links and sequences", at, len(measures))
@@ -202,22 +213,22 @@ def _columns(side: _Side, name: str) -> list[str]:
 
 def _children(parent: str, child: str) -> _Measure:
     def measure(side: _Side, mask: _Mask, _: object) -> _Tables:
-        rows = side.above[child][_kept(side, mask, child)]
+        rows = side.above[child, parent][_kept(side, mask, child)]
         n = np.bincount(rows[rows >= 0], minlength=side.rows[parent].num_rows)[_kept(side, mask, parent)]
         return {"n": np.bincount(np.minimum(n, _MOST), minlength=_MOST + 1).astype(np.float64)}
 
     return measure
 
 
-def _joint(upper: str, child: str) -> _Measure:
-    """Every categorical column of a row above with every one of the child."""
+def _joint(child: str, *way: str) -> _Measure:
+    """Every categorical column of a row with every one of the last table on the way up from it."""
+    upper = way[-1]
 
     def measure(side: _Side, mask: _Mask, levels: dict[str, pa.Array]) -> _Tables:
         rows = np.flatnonzero(_kept(side, mask, child))
         name, at = child, rows
-        while name != upper:
-            link = next(k for k in side.database.parents(name) if k.parent in side.rows)
-            at, name = side.above[name][at], link.parent
+        for parent in way:
+            at, name = side.above[name, parent][at], parent
             rows, at = rows[at >= 0], at[at >= 0]
         width = _LEVELS + 2
         out = {}
@@ -288,15 +299,15 @@ def _code_pairs(place: str) -> _Measure:
     return measure
 
 
-def _repeats(place: str) -> _Measure:
-    """How many of a person's values stand in several records."""
+def _repeats(place: str, parent: str) -> _Measure:
+    """How many of a person's values stand in several records: rows of the parent, or of the table itself."""
     name = place.partition(".")[0]
 
     def measure(side: _Side, mask: _Mask, levels: dict[str, pa.Array]) -> _Tables:
         coded = side.texts(place).dictionary_encode()
         value = np.asarray(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
         rows = _kept(side, mask, name) & (value >= 0) & (side.person[name] >= 0)
-        records = side.above.get(name, np.arange(len(value)))
+        records = side.above.get((name, parent), np.arange(len(value)))
         base = len(coded.dictionary) + 1
         once = np.unique(
             np.stack([side.person[name][rows] * base + value[rows], records[rows]], axis=1), axis=0

@@ -141,30 +141,33 @@ class Assessment:
         """Everything that was measured, as JSON text."""
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
-    def to_markdown(self) -> str:
-        """The report as Markdown."""
-        return self.page().to_markdown()
+    def to_markdown(self, *, language: str | None = None) -> str:
+        """The report as Markdown. language: "en", "de"."""
+        return self.page().to_markdown(language=language)
 
-    def to_html(self) -> str:
-        """The report as one self-contained page."""
-        return self.page().to_html()
+    def to_html(self, *, language: str | None = None) -> str:
+        """The report as one self-contained page. language: "en", "de"."""
+        return self.page().to_html(language=language)
 
-    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the report by suffix: .html, .md or .json. It is internal, for the owner alone."""
+    def save(self, path: str | Path, *, overwrite: bool = False, language: str | None = None) -> Path:
+        """Write the report by suffix: .html, .md or .json. It is internal, for the owner alone.
+
+        language: "en", "de"; JSON is for programs, and English.
+        """
         from sfumato.io.atomic import write_text
 
         if Path(path).suffix.lower() == ".json":
             return write_text(path, self.to_json(), overwrite=overwrite, private=True)
-        return self.page().save(path, overwrite=overwrite)
+        return self.page().save(path, overwrite=overwrite, language=language)
 
-    def card(self, path: str | Path, *, overwrite: bool = False) -> Path:
+    def card(self, path: str | Path, *, overwrite: bool = False, language: str | None = None) -> Path:
         """Write what may go with the public part: promises and columns, nothing of the original."""
         from sfumato.report import card
 
         if self.schema is None:
             raise ParameterError("there is no released schema to describe.", hint="use assess")
         promised = self.guarantee or Guarantee()
-        return card(self.schema, promised).save(path, overwrite=overwrite)
+        return card(self.schema, promised).save(path, overwrite=overwrite, language=language)
 
     def __str__(self) -> str:
         return "\n".join(lines_of(self))

@@ -100,7 +100,7 @@ def _people(found: Assessment) -> Iterator[DataTable]:
     expected = f" (at most {chance[0]:.2g} on average in a release that holds nobody)" if chance else ""
     counted = f"original row{'s' * (many > 1)}" if found.unit == "rows" else f"person{'s' * (many > 1)}"
     caption = f"People who can be found: {many:,} {counted}, the worst first{expected}"
-    yield DataTable(columns, rows, caption, most=_OPEN)
+    yield DataTable(columns, rows, caption, most=_OPEN, mixed=range(len(columns)))
 
 
 def _entry(value: object) -> Cell:
@@ -144,12 +144,12 @@ def _method(found: Assessment) -> Section:
         ("known to the intruder (quasi-identifiers)", ", ".join(found.quasi_identifiers) or "none named"),
         ("effort", found.effort),
     ]
-    blocks: list[Block] = [DataTable(("what", "which"), rows, "What was compared")]
+    blocks: list[Block] = [DataTable(("what", "which"), rows, "What was compared", words=(0,), mixed=(1,))]
     if found.notes:
-        blocks.append(DataTable(("note",), [(n,) for n in found.notes], "What was assumed"))
+        blocks.append(DataTable(("note",), [(n,) for n in found.notes], "What was assumed", words=(0,)))
     if found.skipped:
         skipped = [(s.part, s.reason) for s in found.skipped]
-        blocks.append(DataTable(("not examined", "because"), skipped, "What was not examined"))
+        blocks.append(DataTable(("not examined", "because"), skipped, "What was not examined", words=(0, 1)))
     return Section("How it was done", (), blocks)
 
 

@@ -29,7 +29,7 @@ def reasons(
         because = "Every limit was examined and met."
     else:
         because = "No limit was set: what follows was measured, and judged against nothing."
-    return because, tuple(_advice(case, worst, named, copied))
+    return because, tuple(_advice(case, worst, named, evidence, copied))
 
 
 def _attack_says_more(worst: Threshold | None, named: dict[str, Score]) -> bool:
@@ -54,6 +54,11 @@ def _sentence(score: Score, threshold: Threshold, evidence: Evidence) -> str:
         "nothing": "",
     }[found.against]
     sentence = f"An intruder {who} succeeds for {_share(score.value, 'the people')} {other} ({score.name})"
+    if _is_above(threshold, score, evidence):
+        return (
+            f"{sentence.rstrip()}: more than {threshold.limit:.4g}, but only people who are not in the data "
+            "could show how much of it is due to the release."
+        )
     if threshold.outcome == "undecided":
         return (
             f"{sentence.rstrip()}: with so few people and draws the gain may be anything from "
@@ -67,7 +72,15 @@ def _share(value: float | None, people: str) -> str:
     return f"{part} of {people}"
 
 
-def _advice(case: Case, worst: Threshold | None, named: dict[str, Score], copied: bool) -> list[str]:
+def _is_above(threshold: Threshold, score: Score, evidence: Evidence) -> bool:
+    """Whether all that the gain may be lies above the limit, so that more draws would decide nothing."""
+    beyond = gain(score, evidence.error(score)).low > threshold.limit
+    return threshold.name == RISK and threshold.outcome == "undecided" and beyond
+
+
+def _advice(
+    case: Case, worst: Threshold | None, named: dict[str, Score], evidence: Evidence, copied: bool
+) -> list[str]:
     out = []
     survives = named.get("identifiers that survive")
     if copied and survives is not None and survives.value > 0:
@@ -78,15 +91,15 @@ def _advice(case: Case, worst: Threshold | None, named: dict[str, Score], copied
             "Release no rows of the original: generalize the quasi-identifiers, exchange them within groups, "
             "or release synthetic rows."
         )
-    if worst is not None and worst.outcome == "not met" and worst.worst in named and not copied:
+    above = worst is not None and worst.worst in named and _is_above(worst, named[worst.worst], evidence)
+    if worst is not None and (worst.outcome == "not met" or above) and worst.worst in named and not copied:
         columns = named[worst.worst].columns
         what = listed([repr(c) for c in columns], 6) if columns else "the columns that single people out"
         if worst.name == RISK or measure(worst.name) in _OF_CLASSES:
-            out.append(f"Generalize or drop some of {what}.")
-    if worst is not None and worst.outcome == "undecided":
-        out.append(
-            "Take more effort (effort='thorough'), or give a larger control: what was seen fits both sides."
-        )
+            some = "Round, generalize or drop" if len(columns) == 1 else "Generalize or drop some of"
+            out.append(f"{some} {what}.")
+    if worst is not None and worst.outcome == "undecided" and not above:
+        out.append("Take more effort (thorough), or give a larger control: what was seen fits both sides.")
     if case.files.control is None and worst is not None and worst.name == RISK:
         out.append(
             "Hold people back before the release is made and give them as the control: afterwards every row "

@@ -16,8 +16,9 @@ from sfumato.assessment.reading.layout import relaid
 from sfumato.assessment.reading.matching import match_columns, understood
 from sfumato.assessment.reading.people import all_alike, everyone
 from sfumato.assessment.reading.unread import unread
-from sfumato.assessment.reading.weights import survey_weight, telling_weight
+from sfumato.assessment.reading.weights import kept_apart, survey_weight
 from sfumato.assessment.thresholds import ALPHA
+from sfumato.counts import type_name
 from sfumato.errors import DataError, ParameterError, listed, offered
 from sfumato.hierarchy import Hierarchy
 from sfumato.release import Release
@@ -145,7 +146,7 @@ def open_files(subject: Subject) -> Files:
     shared = _shared(first, second, weight, notes)
     columns, whole = _judged(first, shared, chosen, rows[0], notes), _as_asked(first, asked)
     kept = [weight] if weight is not None else []
-    notes += telling_weight(second, weight)
+    notes += kept_apart(whole, second, columns, asked["sensitive"])
     released, plain = (
         _without_text(t.select([*columns, *(n for n in kept if n in t.schema)])) for t in (second, written)
     )
@@ -223,11 +224,7 @@ def _earlier(given: object, whole: Table, columns: tuple[str, ...]) -> Earlier:
             raise DataError(
                 f"an earlier original lacks {listed(absent)}.", hint="give it the columns of the original"
             )
-        schema = whole.schema.select(columns)
-        frame = isinstance(before, Table | Release)
-        original = (
-            plain.with_schema(schema) if frame else opened(before, "an earlier original", schema=schema)
-        )
+        original = _read_as(before, plain, whole.schema.select(columns), "an earlier original")
         _rows(original, "earlier original")
     return Earlier(_without_text(table.select(shared)), original)
 
@@ -279,9 +276,14 @@ def _control(control: object, table: Table | None, original: Table, released: Ta
 
 
 def _read_as(given: object, table: Table, schema: Schema, what: str) -> Table:
-    """A file read anew with the original's meaning: "007" must not become 7 in one of two files."""
+    """A file with the original's meaning: "007" must not become 7 in one of two files.
+
+    It is read anew only where it was read otherwise.
+    """
     frame = isinstance(given, Table | Release) or (isinstance(given, str | Path) and is_release(given))
-    return table.with_schema(schema) if frame else opened(given, what, schema=schema)
+    stored = table.source.arrow_schema
+    same = all(type_name(stored.field(c.name).type) == c.type and not c.text_marks for c in schema)
+    return table.with_schema(schema) if frame or same else opened(given, what, schema=schema)
 
 
 def _equal(first: Table, second: Table) -> bool:

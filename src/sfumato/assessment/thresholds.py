@@ -43,10 +43,11 @@ _SIGNED = frozenset({"kendall's tau-b", "spearman's rho", "tau-b between ordered
 _SHARES = frozenset(
     {RISK, UTILITY, "copied rows", "people nearly copied", "identifiers that survive",
      "largest risk of a single record", "unique on all released columns", "unique on all quasi-identifiers",
-     "linking", "linking by the most telling columns", "linking that forgives errors", "order of rows",
-     "homogeneity", "attribute inference", "inference", "singling out", "linkability", "prosecutor risk",
-     "journalist risk", "marketer risk", "population uniqueness", "predicting intruder", "total variation",
-     "histogram intersection", "alpha", "t"}
+     "linking", "linking by 1 code", "linking by 2 codes", "linking by 3 codes",
+     "linking by the most telling columns", "linking that forgives errors", "order of rows",
+     "linking by a single value", "homogeneity", "attribute inference", "inference", "singling out",
+     "linkability", "prosecutor risk", "journalist risk", "marketer risk", "population uniqueness",
+     "predicting intruder", "total variation", "histogram intersection", "alpha", "t"}
 )  # fmt: skip
 VAGUE = frozenset({"chi-square ratio", "g2 ratio"})
 Outcome = Literal["met", "not met", "undecided", "not examined"]
@@ -273,6 +274,10 @@ def _judge_risk(limit: float, attacks: Sequence[Score], evidence: Evidence) -> T
         words = f"{asked}: {found.value:.3g}, at most {found.high:.3g} ({worst.name})"
         return Threshold(RISK, limit, "met", words, worst.name, found.value)
     words = f"{asked}: {found.value:.3g}, between {found.low:.3g} and {found.high:.3g} ({worst.name})"
+    if found.low > limit:
+        words += (
+            ", compared with a plain guess only" if found.against != "control" else ", with no fair control"
+        )
     return Threshold(RISK, limit, "undecided", words, worst.name, found.value)
 
 

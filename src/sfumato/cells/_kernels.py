@@ -25,18 +25,33 @@ Sparse = tuple[Places, Places, Real]  # start, place, value
 _SMALL = 1e-9
 _PIVOT = 1e-7  # what is smaller is no pivot
 _EMPTY, _FULL, _BASIC = 0, 1, 2
+GIVEN_UP, FOUND, NONE = 0, 1, 2
 _KERNEL = 32  # to begin with
 
 
 @compiled
 def cheapest(
-    by_row: Sparse, by_column: Sparse, room: Real, cost: Real, cell: int, amount: float, fixed: int,
+    by_row: Sparse, by_column: Sparse, room: Real, cost: Real, cell: int, amount: float,
     pivots: int, moved: Real,
 ) -> bool:  # fmt: skip
     """The cheapest x: rises less falls into `moved` (n), which is zero on entry; False where none was found.
 
-    cost: above 0.  cell, amount: what is given, with its sign.  fixed: a cell that stays, or -1.
+    cost: above 0.  cell, amount: what is given, with its sign. A cell without room stays.
     pivots: steps after which it gives up.
+    """
+    ray = np.zeros(len(by_row[0]) - 1)
+    return cheapest_or_ray(by_row, by_column, room, cost, cell, amount, pivots, moved, ray) == FOUND
+
+
+@compiled
+def cheapest_or_ray(
+    by_row: Sparse, by_column: Sparse, room: Real, cost: Real, cell: int, amount: float,
+    pivots: int, moved: Real, ray: Real,
+) -> int:  # fmt: skip
+    """The same; where there is no x, what proves it goes into `ray` (m), zero on entry.
+
+    Weighted by the ray, the rows say: what all other columns can do together, with all their room, is less
+    than what the given one does.
     """
     n, m = len(by_column[0]) - 1, len(by_row[0]) - 1
     kernel = np.full(m, -1, np.int32)  # where a row is in the kernel
@@ -66,13 +81,13 @@ def cheapest(
             moved[cell] = amount
             _write(moved, full[:fulls], room[full[:fulls]])
             _write(moved, basis[:k], level)
-            return True
+            return FOUND
         for i in range(k):
             weight[held[i]] = -line[i]
         if row >= 0:
             weight[row] = 1.0
         choices = _choices(
-            by_row, by_column, held[:k], row, weight, kernel, price, state, room, cost, cell, fixed, rise,
+            by_row, by_column, held[:k], row, weight, kernel, price, state, room, cost, cell, rise,
             near, seen, choice, ratio, effect,
         )  # fmt: skip
         for i in range(k):
@@ -83,7 +98,8 @@ def cheapest(
             choice, ratio, effect, choices, off, tight, room, state, full, fulls
         )
         if entering < 0:
-            return False
+            _write_ray(ray, held[:k], row, line)
+            return NONE
         fulls = _without(full, fulls, entering) if state[entering] == _FULL else fulls
         state[entering] = _BASIC
         image, gain = _image(by_column, entering, kernel, inverse[:k, :k], price, cost[entering])
@@ -105,7 +121,44 @@ def cheapest(
         held[k], basis[k], price[k] = row, entering, gain
         kernel[row], position[entering] = k, k
         k += 1
-    return False
+    return GIVEN_UP
+
+
+@compiled
+def shortfall(
+    by_column: Sparse, ray: Real, room: Real, given: NDArray[np.bool_], still: NDArray[np.bool_], cell: int,
+    amount: float, least: float, does: Real,
+) -> float:  # fmt: skip
+    """What a ray says of cells that may be freed: into `does` (n), zero on entry, what each does with all its
+    room. They must do as much together as is returned, or the cell cannot move; 0 or less says nothing.
+
+    given: cells that are free in any case, whose part is taken off.  still: cells that never are.
+    least: weights below it are reckoning's.
+    """
+    start, rows, values = by_column
+    n = len(start) - 1
+    own = 0.0
+    for at in range(start[cell], start[cell + 1]):
+        own += ray[rows[at]] * values[at]
+    side = -1.0 if own * amount > 0 else 1.0
+    left = abs(own * amount)
+    for c in range(n):
+        if c == cell or still[c]:
+            continue
+        weight = 0.0
+        for at in range(start[c], start[c + 1]):
+            weight += ray[rows[at]] * values[at]
+        weight *= side
+        if abs(weight) <= least:
+            continue
+        far = room[c] if weight > 0 else room[c + n]
+        if far <= 0.0:
+            continue
+        if given[c]:
+            left -= abs(weight) * far
+        else:
+            does[c] = abs(weight) * far
+    return left
 
 
 @compiled
@@ -152,6 +205,15 @@ def _write(moved: Real, columns: Places, amounts: Real) -> None:
     n = len(moved)
     for column, amount in zip(columns, amounts):  # noqa: B905 (numba knows no strict)
         moved[column % n] += amount if column < n else -amount
+
+
+@compiled
+def _write_ray(ray: Real, held: Places, row: int, line: Real) -> None:
+    """What a step that fails weighs rows by."""
+    for i in range(len(held)):
+        ray[held[i]] = -line[i]
+    if row >= 0:
+        ray[row] = 1.0
 
 
 @compiled
@@ -208,7 +270,7 @@ def _leaving(
 @compiled
 def _choices(
     by_row: Sparse, by_column: Sparse, held: Places, row: int, weight: Real, kernel: Places, price: Real,
-    state: NDArray[np.int8], room: Real, cost: Real, cell: int, fixed: int, rise: float,
+    state: NDArray[np.int8], room: Real, cost: Real, cell: int, rise: float,
     near: Places, seen: NDArray[np.bool_], choice: Places, ratio: Real, effect: Real,
 ) -> int:  # fmt: skip
     """The columns that can enter, the price of what each does, and what it does. How many there are."""
@@ -220,7 +282,7 @@ def _choices(
             continue
         for at in range(by_row[0][r], by_row[0][r + 1]):
             own = by_row[1][at]
-            if seen[own] or own in (cell, fixed):
+            if seen[own] or own == cell:
                 continue
             seen[own] = True
             near[count] = own

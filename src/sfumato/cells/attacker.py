@@ -10,7 +10,7 @@ witness at an end proves that the end is real.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato import progress
 from sfumato.cells.arithmetic import recovered
+from sfumato.cells.coalitions import Coalitions, corner, opened
 from sfumato.cells.movement import Movement, Movements
 from sfumato.cells.publication import Published
 from sfumato.errors import DataError
@@ -28,7 +29,7 @@ Flags = NDArray[np.bool_]
 
 _NEAR = 1e-6
 _UP, _DOWN = 0, 1
-_DRAWS, _GOLDEN = 4, 0.6180339887498949  # corners looked at before whole numbers are searched for
+_DRAWS = 4  # corners looked at before whole numbers are searched for
 _SETTLED = 400  # targets for which whole numbers are searched for; the others are said to be by program
 
 
@@ -49,7 +50,8 @@ class Findings:
     covered: the reader is left with all that was asked.  whole: with whole numbers at both ends; if not, by
     linear program only.  exact: known exactly.  arithmetic: by sums alone, no bound is needed (None: not
     examined).  victims: (contributor's cell, target's cell): whoever is alone in the one knows the other.
-    programs: how many were solved.
+    coalitions: (cells, target's cell): the people of these cells, together, know it.  programs: how many
+    were solved.
     """
 
     targets: tuple[Target, ...]
@@ -60,13 +62,15 @@ class Findings:
     exact: Flags
     arithmetic: Flags | None
     victims: tuple[tuple[int, int], ...] = ()
+    coalitions: tuple[tuple[tuple[int, ...], int], ...] = ()
     programs: int = 0
 
     @property
     def found(self) -> int:
         """How many targets are opened too far, in one way or another."""
         opened = {t.cell for t, fine in zip(self.targets, self.covered, strict=True) if not fine}
-        return len(opened | {cell for _, cell in self.victims})
+        opened |= {cell for _, cell in self.victims} | {cell for _, cell in self.coalitions}
+        return len(opened)
 
     @property
     def by_program_only(self) -> int:
@@ -82,17 +86,15 @@ class _Left:
     whole: dict[tuple[int, int], bool] = field(default_factory=dict)
     reached: dict[tuple[int, int], float] = field(default_factory=dict)
     settled: dict[tuple[int, int], float] = field(default_factory=dict)  # in whole numbers
-    needed_by: dict[int, set[int]] = field(
-        default_factory=dict
-    )  # contributors without whom a cell was not moved yet
+    smallest: float = 1.0
 
     def far(self, key: tuple[int, int]) -> float:
         """How far a cell can be moved."""
         return self.settled.get(key, self.reached.get(key, 0.0))
 
-    def learn(self, movement: Movement, alone: set[int], smallest: float) -> None:
+    def learn(self, movement: Movement, coalitions: Coalitions) -> None:
         """Note which targets a movement takes far enough."""
-        passed = alone.intersection(movement.cells.tolist())
+        along = []
         for cell, up, down in zip(movement.cells.tolist(), *movement.reach(), strict=True):
             for side, far in ((_UP, up), (_DOWN, down)):
                 key = (cell, side)
@@ -101,9 +103,9 @@ class _Left:
                 self.reached[key] = max(self.reached.get(key, 0.0), far)
                 if far >= self.need[key] - _NEAR:
                     self.whole[key] = self.whole.get(key, False) or movement.whole
-                if far >= smallest - _NEAR:
-                    known = self.needed_by.get(cell)
-                    self.needed_by[cell] = passed - {cell} if known is None else known & passed
+                if far >= self.smallest - _NEAR:
+                    along.append(cell)
+        coalitions.learn(movement, along)
 
 
 class Attacker:
@@ -161,13 +163,15 @@ class Attacker:
         self,
         targets: Iterable[Target],
         *,
-        alone: Sequence[int] = (),
+        alone: Sequence[int] | Mapping[int, int] = (),
+        coalition: int = 1,
         ends: bool = False,
         hints: Iterable[tuple[Index, Real]] = (),
     ) -> Findings:
         """What a reader can tell of each target.
 
-        alone: cells with one contributor, each of whom is a reader who knows that cell.
+        alone: cells with one contributor, each of whom is a reader who knows that cell; or how many people
+        are in each cell, for a `coalition` of so many people who tell each other what they know.
         ends: find the whole interval of every target, not only whether it is wide enough.
         hints: changes (cells, by how much) that somebody says leave all that is published as it is. Each is
         checked here, so that a wrong one is worth nothing; a right one saves a program.
@@ -178,21 +182,24 @@ class Attacker:
             return self._all_told(asked)
         ways = self._ways()
         left = self._needs([t for t in asked if open_[t.cell]], ends)
-        solitary = {int(self._place[c]) for c in alone if open_[c]}
-        smallest = 1.0 if ways.whole else _NEAR * 10
-        ones = np.ones(ways.cells)
+        left.smallest = 1.0 if ways.whole else _NEAR * 10
+        people = alone if isinstance(alone, Mapping) else dict.fromkeys(alone, 1)
+        allied = Coalitions({int(self._place[c]): n for c, n in people.items() if open_[c]}, coalition)
         for cells, step in hints:
             if (moved := self._checked(ways, cells, step)) is not None:
-                left.learn(ways.movement(moved), solitary, smallest)
+                left.learn(ways.movement(moved), allied)
         keys = list(left.need)
         for done, key in enumerate(keys):
             if ends:
-                self._end(ways, left, key, solitary, smallest)
+                self._end(ways, left, key, allied)
             elif left.reached.get(key, 0.0) < left.need[key] - _NEAR or not left.whole.get(key, False):
-                self._reach(ways, left, key, ones, solitary, smallest)
+                self._reach(ways, left, key, allied)
             progress.report("looking into tables", done + 1, len(keys))
-        victims = self._victims(ways, left, solitary, smallest, [t.cell for t in asked if open_[t.cell]])
-        return self._findings(asked, open_, left, victims, ways)
+        places = [int(self._place[t.cell]) for t in asked if open_[t.cell]]
+        found, movements = opened(ways, allied, places, left.smallest)
+        for movement in movements:
+            self._noted(movement)
+        return self._findings(asked, open_, left, found, ways)
 
     def _noted(self, movement: Movement) -> Movement:
         self.witnesses.append((self.published.open[movement.cells], movement.step))
@@ -207,62 +214,55 @@ class Attacker:
         moved[place] = step
         return moved if ways.keeps(moved) else None
 
-    def _reach(
-        self, ways: Movements, left: _Left, key: tuple[int, int], ones: Real, alone: set[int], smallest: float
-    ) -> None:
+    def _reach(self, ways: Movements, left: _Left, key: tuple[int, int], allied: Coalitions) -> None:
         """Look for a movement that takes a target as far as asked; if there is none, see how far it goes."""
         cell, side = key
         sign, need = 1 if side == _UP else -1, left.need[key]
+        ones = np.ones(ways.cells)
         moved = ways.cheapest(cell, sign * need, ones, ones) if need > _NEAR else None
         if moved is None:
-            self._end(ways, left, key, alone, smallest)
+            self._end(ways, left, key, allied)
             return
-        left.learn(self._noted(ways.movement(moved)), alone, smallest)
+        left.learn(self._noted(ways.movement(moved)), allied)
         left.reached[key] = max(left.reached.get(key, 0.0), need)
         if ways.whole and not left.whole.get(key, False):
-            self._settle(ways, left, key, float(np.ceil(need - _NEAR)), alone, smallest)
+            self._settle(ways, left, key, float(np.ceil(need - _NEAR)), allied)
 
-    def _end(
-        self, ways: Movements, left: _Left, key: tuple[int, int], alone: set[int], smallest: float
-    ) -> None:
+    def _end(self, ways: Movements, left: _Left, key: tuple[int, int], allied: Coalitions) -> None:
         """See how far a target goes."""
         cell, side = key
         far, moved = ways.farthest(cell, 1 if side == _UP else -1)
         left.reached[key] = far
         if moved is not None and moved.any():
             movement = self._noted(ways.movement(moved))
-            left.learn(movement, alone, smallest)
+            left.learn(movement, allied)
             left.reached[key] = far
             if ways.whole and not movement.whole:
-                self._settle(ways, left, key, far, alone, smallest)
+                self._settle(ways, left, key, far, allied)
 
     def _settle(
-        self,
-        ways: Movements,
-        left: _Left,
-        key: tuple[int, int],
-        limit: float,
-        alone: set[int],
-        smallest: float,
+        self, ways: Movements, left: _Left, key: tuple[int, int], limit: float, allied: Coalitions
     ) -> None:
         """See how far a target goes in whole numbers, where a program with fractions does not say."""
         if len(left.settled) >= _SETTLED:
             return
         cell, side = key
         whole = float(np.floor(limit + _NEAR))
+        tried: list[Real] = []
         for k in range(_DRAWS if np.isfinite(whole) and whole >= 1 else 0):  # another corner may be whole
-            weights = 1 + np.modf(np.arange(1, ways.cells + 1) * (k + 1) * _GOLDEN)[0]
+            weights = corner(ways.cells, k)
             moved = ways.cheapest(cell, whole if side == _UP else -whole, weights, weights)
             if moved is None:
                 break
+            tried.append(moved)
             movement = ways.movement(moved)
             if movement.whole:
-                left.learn(self._noted(movement), alone, smallest)
+                left.learn(self._noted(movement), allied)
                 left.settled[key], left.whole[key] = whole, True
                 return
-        far, moved, exact = ways.farthest_whole(cell, 1 if side == _UP else -1, limit)
+        far, moved, exact = ways.farthest_whole(cell, 1 if side == _UP else -1, limit, near=tried)
         if moved is not None and moved.any():
-            left.learn(self._noted(ways.movement(moved)), alone, smallest)
+            left.learn(self._noted(ways.movement(moved)), allied)
         left.settled[key] = far
         left.whole[key] = left.whole.get(key, False) or exact
 
@@ -278,37 +278,9 @@ class Attacker:
                     whole[place, side] = True  # the filling itself is a witness
         return _Left(need, whole)
 
-    def _victims(
-        self, ways: Movements, left: _Left, alone: set[int], smallest: float, cells: Sequence[int]
-    ) -> tuple[tuple[int, int], ...]:
-        """Pairs of a contributor and a target: whoever knows the cell of the one knows the other exactly."""
-        if not alone:
-            return ()
-        known: set[tuple[int, int]] = set()
-        ones = np.ones(ways.cells)
-        open_ = self.published.open
-        same = ways.equals()
-        for cell in dict.fromkeys(int(self._place[c]) for c in cells):
-            while True:
-                waiting = left.needed_by.get(cell, alone - {cell})
-                waiting = {s for s in waiting if same[s] != same[cell]}  # a total of him alone is himself
-                asked = next(
-                    (s for s in sorted(waiting) if (int(open_[s]), int(open_[cell])) not in known), None
-                )
-                if asked is None:
-                    break
-                moved = _moved_without(ways, cell, asked, smallest, ones)
-                if moved is None:
-                    known.add((int(open_[asked]), int(open_[cell])))
-                else:
-                    self._noted(ways.movement(moved))
-                    used = alone.intersection(np.flatnonzero(moved).tolist()) - {cell}
-                    left.needed_by[cell] = waiting & used
-        return tuple(sorted(known))
-
     def _findings(
         self, asked: tuple[Target, ...], open_: Flags, left: _Left,
-        victims: tuple[tuple[int, int], ...], ways: Movements,
+        opened_by: list[tuple[frozenset[int], int]], ways: Movements,
     ) -> Findings:  # fmt: skip
         n = len(asked)
         low, high = np.empty(n), np.empty(n)
@@ -332,7 +304,11 @@ class Attacker:
         arithmetic = (
             None if by_sums is None else by_sums[[t.cell for t in asked]] if asked else np.zeros(0, bool)
         )
-        return Findings(asked, low, high, covered, whole, exact, arithmetic, victims, ways.solved)
+        at = self.published.open
+        named = sorted((tuple(sorted(at[list(cells)].tolist())), int(at[cell])) for cells, cell in opened_by)
+        victims = tuple((cells[0], cell) for cells, cell in named if len(cells) == 1)
+        several = tuple((cells, cell) for cells, cell in named if len(cells) != 1)
+        return Findings(asked, low, high, covered, whole, exact, arithmetic, victims, several, ways.solved)
 
     def _all_told(self, asked: tuple[Target, ...]) -> Findings:
         at = self.filling[[t.cell for t in asked]] if asked else np.zeros(0)
@@ -340,25 +316,6 @@ class Attacker:
             [t.low >= x - _NEAR and t.high <= x + _NEAR for t, x in zip(asked, at, strict=True)], bool
         )
         return Findings(asked, at, at.copy(), fine, fine.copy(), ~fine, np.zeros(len(asked), bool))
-
-
-def _moved_without(ways: Movements, cell: int, fixed: int, smallest: float, ones: Real) -> Real | None:
-    """Some movement of a cell while another stays; None where there is none."""
-    for sign in (1, -1):
-        if smallest > (ways.up if sign > 0 else ways.down)[cell] + _NEAR:
-            continue
-        moved = ways.cheapest(cell, sign * smallest, ones, ones, fixed=fixed)
-        for k in range(_DRAWS):  # another corner may be whole
-            if moved is None or not ways.whole or ways.movement(moved).whole:
-                break
-            weights = 1 + np.modf(np.arange(1, ways.cells + 1) * (k + 1) * _GOLDEN)[0]
-            moved = ways.cheapest(cell, sign * smallest, weights, weights, fixed=fixed)
-        if moved is not None and ways.whole and not ways.movement(moved).whole:
-            far, found, exact = ways.farthest_whole(cell, sign, 1.0, fixed=fixed)
-            moved = found if exact and far >= 1 else None if exact else moved
-        if moved is not None:
-            return moved
-    return None
 
 
 def _room(bound: Real) -> Real:

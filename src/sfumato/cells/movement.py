@@ -8,6 +8,7 @@ rest of the table. Where they are not, HiGHS solves it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,8 @@ _NEAR = 1e-6
 _EXACT = 1e-9  # what sums of changes may be off by reckoning
 _FEASIBLE = 2  # HiGHS' word for a solution that fits
 _PIVOTS = 250  # in a cell's neighbourhood; what takes more is HiGHS' work
+_AROUND = 600  # cells among which whole numbers are looked for first
+_DENOMINATOR = 5040.0  # of weights
 _NODES = 50  # of branch and bound, for a change in whole numbers
 
 
@@ -125,12 +128,12 @@ class Movements:
         up_cost: Real,
         down_cost: Real,
         *,
-        fixed: int | None = None,
+        still: Sequence[int] = (),
         nearby: bool = False,
     ) -> Real | None:
         """The cheapest change that moves a cell by an amount (negative: down), or None where there is none.
 
-        up_cost, down_cost: above 0.  fixed: a cell that does not move.  nearby: give up where
+        up_cost, down_cost: above 0.  still: cells that do not move.  nearby: give up where
         it is not found in the neighbourhood.
         """
         from sfumato.cells import _kernels  # numba is loaded when it is needed
@@ -138,41 +141,85 @@ class Movements:
         cost = np.concatenate([up_cost, down_cost])
         if self._strict and abs(amount) <= (self.up if amount > 0 else self.down)[cell] + _NEAR:
             moved = np.zeros(self.cells)
-            still = -1 if fixed is None else fixed
+            by_row, by_column, room = self._sparse
+            if still:
+                room = room.copy()
+                room[[*still, *(c + self.cells for c in still)]] = 0.0
             self.solved += 1
-            if _kernels.cheapest(*self._sparse, cost, cell, amount, still, _PIVOTS, moved):
+            if _kernels.cheapest(by_row, by_column, room, cost, cell, amount, _PIVOTS, moved):
                 moved[np.abs(moved) < _NEAR] = 0.0
                 if self.keeps(moved):
                     return moved
-        return None if nearby else self._run(cell, amount, cost, fixed, exactly=True)
+        return None if nearby else self._run(cell, amount, cost, still, exactly=True)
 
-    def farthest(self, cell: int, sign: int, *, fixed: int | None = None) -> tuple[float, Real | None]:
+    def within(
+        self, cell: int, amount: float, room: Real, cost: Real, pivots: int = _PIVOTS
+    ) -> tuple[Real | None, Real | None]:
+        """A change that moves a cell by an amount and no other farther than its room, or a proof that there
+        is none (a weight for each relation, see `does`). Neither where both take more steps than `pivots`.
+
+        room, cost: of rises, then of falls; the cell's own is not looked at.
+        """
+        from sfumato.cells import _kernels
+
+        by_row, by_column, _ = self._sparse
+        moved, ray = np.zeros(self.cells), np.zeros(len(by_row[0]) - 1)
+        self.solved += 1
+        if not self._strict:
+            return None, None
+        asked = (by_row, by_column, room, cost, cell, amount, pivots, moved, ray)
+        ended = _kernels.cheapest_or_ray(*asked)
+        if ended == _kernels.FOUND:
+            moved[np.abs(moved) < _NEAR] = 0.0
+            return (moved if self.keeps(moved) else None), None
+        return None, ray if ended == _kernels.NONE else None
+
+    def does(
+        self, ray: Real, cell: int, amount: float, given: NDArray[np.bool_], still: NDArray[np.bool_]
+    ) -> tuple[Real, float]:
+        """What each cell does for a movement with all its room, as a ray weighs it, and how much is needed.
+
+        given: cells that do it in any case: their part is taken off what is needed.  still: cells that do
+        not. Weights that are fractions with small denominators are taken as such, so that reckoning adds
+        nothing.
+        """
+        from sfumato.cells import _kernels
+
+        _, by_column, room = self._sparse
+        exact = np.rint(ray * _DENOMINATOR)
+        near = bool(np.abs(exact - ray * _DENOMINATOR).max(initial=0.0) < 1e-4)
+        does = np.zeros(self.cells)
+        weights = exact if near else ray
+        left = _kernels.shortfall(by_column, weights, room, given, still, cell, amount, _EXACT, does)
+        return does, float(left)
+
+    def farthest(self, cell: int, sign: int, *, still: Sequence[int] = ()) -> tuple[float, Real | None]:
         """How far a cell can be moved up (1) or down (-1), and a change that does it. Or inf and None."""
         cost = np.zeros(2 * self.cells)
         cost[cell + (0 if sign > 0 else self.cells)] = -1.0
-        moved = self._run(cell, float(sign), cost, fixed, exactly=False)
+        moved = self._run(cell, float(sign), cost, still, exactly=False)
         return (np.inf, None) if moved is None else (abs(float(moved[cell])), moved)
 
-    def _run(self, cell: int, amount: float, cost: Real, fixed: int | None, *, exactly: bool) -> Real | None:
+    def _run(
+        self, cell: int, amount: float, cost: Real, still: Sequence[int], *, exactly: bool
+    ) -> Real | None:
         column = cell + (0 if amount > 0 else self.cells)
         most = float((self.up if amount > 0 else self.down)[cell])
         if not exactly:
-            return self._solve(cell, amount, cost, fixed)[1]
+            return self._solve(cell, amount, cost, still)[1]
         if abs(amount) > most + _NEAR:
             return None
         self._highs.changeColBounds(column, abs(amount), abs(amount))
-        moved = self._solve(cell, amount, cost, fixed)[1]
+        moved = self._solve(cell, amount, cost, still)[1]
         self._highs.changeColBounds(column, 0.0, most)
         return moved
 
-    def _solve(self, cell: int, amount: float, cost: Real, fixed: int | None) -> tuple[str, Real | None]:
-        """Solve with these costs; the cell moves in one direction alone, a fixed one not at all."""
+    def _solve(self, cell: int, amount: float, cost: Real, still: Sequence[int]) -> tuple[str, Real | None]:
+        """Solve with these costs; the cell moves in one direction alone, others not at all."""
         highs, n = self._highs, self.cells
         highs.changeColsCost(2 * n, self._columns, cost)
-        still = [cell + n if amount > 0 else cell]
-        if fixed is not None:
-            still += [fixed, fixed + n]
-        for column in still:
+        barred = [cell + n if amount > 0 else cell, *still, *(c + n for c in still)]
+        for column in barred:
             highs.changeColBounds(column, 0.0, 0.0)
         highs.setBasis(self._still)
         status = programs.solved(highs)
@@ -184,21 +231,31 @@ class Movements:
             found = programs.values(highs)
             moved = found[:n] - found[n:]
             moved[np.abs(moved) < _NEAR] = 0.0
-        for column in still:
+        for column in barred:
             most = self.up[column] if column < n else self.down[column - n]
             highs.changeColBounds(column, 0.0, float(most))
         return status, moved
 
     def farthest_whole(
-        self, cell: int, sign: int, limit: float, *, fixed: int | None = None
+        self, cell: int, sign: int, limit: float, *, still: Sequence[int] = (), near: Sequence[Real] = ()
     ) -> tuple[float, Real | None, bool]:
         """How far a cell can be moved in whole numbers, up to a limit; a change that goes as far as was
         found; and whether no other goes farther. Where a short search does not settle it, the first number is
-        an outer one."""
+        an outer one.
+
+        near: changes in fractions that go so far. Whole ones are looked for among the cells around them
+        first, which is much less than the whole table.
+        """
         highs, n = self._highs, self.cells
         column = cell + (0 if sign > 0 else n)
         most = float((self.up if sign > 0 else self.down)[cell])
         limit = float(np.floor(min(limit, most) + _NEAR))
+        if (
+            near
+            and np.isfinite(limit)
+            and (found := self.whole_around(cell, sign * limit, still, near)) is not None
+        ):
+            return limit, found, True
         cost = np.full(2 * n, 1e-6)  # among changes that go as far, a short one
         cost[column] = -1.0
         highs.changeColsIntegrality(2 * n, self._columns, self._kinds(True))
@@ -206,15 +263,57 @@ class Movements:
         highs.setOptionValue("mip_rel_gap", 0.0)
         highs.changeColBounds(column, 0.0, limit)
         try:
-            status, moved = self._solve(cell, float(sign), cost, fixed)
-            if status == "optimal" and moved is not None:
+            status, moved = self._solve(cell, float(sign), cost, still)
+            if status == "optimal" and moved is not None and self.keeps(np.rint(moved)):
                 return float(np.rint(abs(moved[cell]))), np.rint(moved), True
             bound = -float(highs.getInfo().mip_dual_bound) + 0.5  # what moves costs a little
             outer = float(np.floor(min(bound, limit))) if np.isfinite(bound) else limit
-            return outer, None if moved is None else np.rint(moved), False
+            whole = None if moved is None or not self.keeps(np.rint(moved)) else np.rint(moved)
+            return outer, whole, False
         finally:
             highs.changeColBounds(column, 0.0, most)
             highs.changeColsIntegrality(2 * n, self._columns, self._kinds(False))
+
+    def whole_around(
+        self,
+        cell: int,
+        amount: float,
+        still: Sequence[int],
+        near: Sequence[Real],
+        among: NDArray[np.bool_] | None = None,
+    ) -> Real | None:
+        """A change in whole numbers that moves a cell by an amount, among the cells of some changes and those
+        that share a relation with one of their fractions; None where a short search finds none.
+
+        among: cells that may move, beside that one; all if it is not given.
+        """
+        matrix = self._relations.matrix
+        inside = np.any([moved != 0 for moved in near], axis=0)
+        odd = np.any([np.abs(moved - np.rint(moved)) > _NEAR for moved in near], axis=0)
+        rows = np.flatnonzero(abs(matrix) @ odd.astype(np.float64))
+        ring = np.unique(matrix[rows].indices)
+        ring = ring if among is None else ring[among[ring]]
+        inside[ring[: max(_AROUND - int(inside.sum()), 0)]] = True
+        inside[cell] = True
+        inside[list(still)] = False
+        area = np.flatnonzero(inside)
+        part = matrix[:, area]
+        part = part[np.flatnonzero(np.diff(part.indptr))]
+        low, high = -self.down[area], self.up[area].copy()
+        at = int(np.searchsorted(area, cell))
+        low[at] = high[at] = amount
+        highs, zero = programs.solver(), np.zeros(part.shape[0])
+        programs.load(highs, part, np.zeros(len(area)), low, high, zero, zero, np.ones(len(area), bool))
+        highs.setOptionValue("mip_max_nodes", _NODES)
+        highs.setOptionValue("mip_max_improving_sols", 1)
+        self.solved += 1
+        programs.solved(highs)
+        if highs.getInfo().primal_solution_status != _FEASIBLE:
+            return None
+        moved = np.zeros(self.cells)
+        moved[area] = np.rint(programs.values(highs))
+        fits = np.all((moved <= self.up + _NEAR) & (moved >= -self.down - _NEAR))
+        return moved if fits and moved[cell] == amount and self.keeps(moved) else None
 
     def _kinds(self, whole: bool) -> object:
         import highspy

@@ -332,13 +332,15 @@ class Analysis:
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Judge all outputs together and write them with a page for the output checker.
 
-        `outputs/`: what may leave.  `review.html`, `analysis.json`: the record.  `held/`: refused outputs for
-        which an exception is asked for.
+        `outputs/`: what may leave.  `to-review/`: what a person must look at first.  `held/`: refused outputs
+        for which an exception is asked for.  `review.html`, `analysis.json`: the record.
+        overwrite: replace an earlier record of an analysis, and nothing else.
         """
-        from sfumato.checked.page import write_record
+        from sfumato.checked.page import require_record_place, write_record
 
         if not self.outputs:
             raise DataError("there is no output to check.", hint="make a table first")
+        require_record_place(Path(folder), overwrite=overwrite)  # before the work
         self.judge()
         return write_record(self, Path(folder), overwrite=overwrite)
 

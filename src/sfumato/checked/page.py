@@ -9,7 +9,9 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.errors import OutputError
 from sfumato.io.atomic import atomic_directory
+from sfumato.io.formulas import marked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,29 +33,50 @@ body:has(section:target) section:not(:target), body:has(section:target) nav.list
 @media print { body section, body nav.list { display: block !important; break-after: page; } }
 """
 _SIGN = "withheld"
+_FORMAT = "sfumato analysis 1"
+_RECORD, _PAGE = "analysis.json", "review.html"
+_PASSED, _TO_REVIEW, _HELD = "outputs", "to-review", "held"
+
+
+def require_record_place(folder: Path, *, overwrite: bool) -> None:
+    """`overwrite` replaces an earlier record; never a folder of something else, nor what lies beside one."""
+    there = {path.name for path in folder.iterdir()} if overwrite and folder.is_dir() else set()
+    if not there:
+        return
+    try:
+        known = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        known = None
+    if not isinstance(known, dict) or known.get("format") != _FORMAT:
+        raise OutputError(
+            f"'{folder.name}' is there and is no record of an analysis.", hint="choose a new folder"
+        )
+    if there - {_RECORD, _PAGE, _PASSED, _TO_REVIEW, _HELD}:
+        raise OutputError(f"'{folder.name}' holds more than a record.", hint="move the rest away first")
 
 
 def write_record(analysis: Analysis, folder: Path, *, overwrite: bool) -> Path:
     """Write outputs and record to a folder, all or nothing."""
+    require_record_place(folder, overwrite=overwrite)
     with atomic_directory(folder, overwrite) as draft:
         written: dict[str, list[str]] = {}
         for output in analysis.outputs.values():
             written[output.name] = _write_output(output, draft)
         text = json.dumps(_as_json(analysis, written), indent=2, ensure_ascii=False, default=str)
-        (draft / "analysis.json").write_text(text, encoding="utf-8")
-        (draft / "review.html").write_text(as_page(analysis), encoding="utf-8")
+        (draft / _RECORD).write_text(text, encoding="utf-8")
+        (draft / _PAGE).write_text(as_page(analysis), encoding="utf-8")
     return folder
 
 
 def _write_output(output: CheckedOutput, draft: Path) -> list[str]:
     if not output.leaves and not output.exception:
         return []
-    place = draft / ("outputs" if output.leaves else "held")
+    place = draft / {"pass": _PASSED, "review": _TO_REVIEW, "refused": _HELD}[output.verdict]
     place.mkdir(exist_ok=True)
     names = []
     for i, frame in enumerate(output.frames):
         name = f"{output.name}.{i}.csv" if len(output.frames) > 1 else f"{output.name}.csv"
-        frame.to_csv(place / name, encoding="utf-8")
+        _as_text(frame).to_csv(place / name, encoding="utf-8")
         names.append(f"{place.name}/{name}")
     for file in output.files:
         name = f"{output.name}.{Path(file).name}"  # names have no dot: no two outputs write one file
@@ -62,12 +85,50 @@ def _write_output(output: CheckedOutput, draft: Path) -> list[str]:
     return names
 
 
+def _as_text(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with labels and text that no spreadsheet runs as a formula."""
+    safe = frame.copy()
+    safe.index, safe.columns = _labels(frame.index), _labels(frame.columns)
+    for at, kind in enumerate(frame.dtypes):
+        if kind.kind not in "biufcmM":  # what is no number or time
+            safe.isetitem(at, [_mark(x) for x in frame.iloc[:, at]])
+    return safe
+
+
+def _labels(labels: pd.Index) -> pd.Index:
+    import pandas as pd
+
+    if isinstance(labels, pd.MultiIndex):
+        rows = [tuple(map(_mark, row)) for row in labels]
+        many: pd.Index = pd.MultiIndex.from_tuples(rows, names=list(map(_mark, labels.names)))
+        return many
+    one: pd.Index = pd.Index([_mark(x) for x in labels], name=_mark(labels.name))
+    return one
+
+
+def _mark(value: object) -> object:
+    """Text as a spreadsheet leaves it alone (labels of other kinds too, as they are written as text)."""
+    import pandas as pd
+
+    if (
+        value is None
+        or isinstance(value, bool | int | float)
+        or (pd.api.types.is_scalar(value) and pd.isna(value))  # type: ignore[call-overload]
+    ):
+        return value
+    import pyarrow as pa
+
+    text = str(value)
+    safe = marked(pa.array([text], pa.string()))[0].as_py()
+    return value if safe == text else safe
+
+
 def _as_json(analysis: Analysis, written: dict[str, list[str]]) -> dict[str, Any]:
     from importlib.metadata import version
 
     limits = analysis.limits
     return {
-        "format": "sfumato analysis 1",
+        "format": _FORMAT,
         "version": version("sfumato"),
         "limits": {
             "threshold": limits.threshold, "freedom": limits.freedom, "zeros": limits.zeros,

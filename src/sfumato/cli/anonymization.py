@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -131,6 +132,21 @@ def _show_clusters(terminal: Terminal, release: Release, out: Path) -> None:
     )
 
 
+def _about_codes(extra: Mapping[str, Any]) -> list[Text]:
+    """What became of codes under k^m."""
+    if "code_sets" not in extra:
+        return []
+    found = extra["code_sets"]
+    share = found["dropped"] / max(1, found["codes"])
+    alone = found["dropped_by_dropping_alone"]
+    return [
+        Text(
+            f"{found['dropped']:,} of {found['codes']:,} codes dropped ({share:.1%}; without generalizing "
+            f"{alone:.1%}), the others {found['levels_raised']:.1f} levels up on average."
+        )
+    ]
+
+
 def folders(record: str) -> list[Text]:
     """What lies in the two parts of a release."""
     return [
@@ -159,6 +175,7 @@ def _show(terminal: Terminal, release: Release, out: Path) -> None:
                 f"{gone:,} of {rows['read']:,} rows withheld or left out; "
                 f"{search.get('checked', 0):,} nodes looked at."
             ),
+            *_about_codes(extra),
             Padding(grid, (1, 0, 1, 2)),
             Padding(Text(release.guarantee.text()), (0, 0, 1, 2)),
             *folders("the classes"),
@@ -169,6 +186,7 @@ def _show(terminal: Terminal, release: Release, out: Path) -> None:
             "search": search,
             "rows": rows,
             "explanation": told,
+            **({"code_sets": extra["code_sets"]} if "code_sets" in extra else {}),
             "guarantee": json.loads(release.guarantee.to_json()),
         },
     )

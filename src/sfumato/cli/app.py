@@ -33,6 +33,7 @@ from sfumato.cli import (
     schemas,
     service,
     signing,
+    studio,
     synthesis,
     tabulation,
     trees,
@@ -149,6 +150,7 @@ register(trust_app, signing.retire)
 register(trust_app, signing.revoke)
 register(trust_app, signing.log)
 app.add_typer(trust_app, name="trust")
+register(app, studio.studio)
 register(app, service.serve)
 register(keys_app, keys.create)
 register(keys_app, keys.list_, "list")

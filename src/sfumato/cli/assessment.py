@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.commands import Overwrite, ReadOptions, SchemaFile
-from sfumato.cli.databases import assess_databases, is_database
+from sfumato.cli.commands import Mend, Overwrite, ReadOptions, SchemaFile
+from sfumato.cli.databases import assess_databases, is_database, refuse_mend
 from sfumato.cli.scores import gathered, shown, without_details
 from sfumato.cli.terminal import Terminal
 
@@ -119,12 +119,13 @@ class _Given:
             help="Linked tables: the verdict on risk takes it that an intruder knows at most so many things.",
         ),
     ] = None  # fmt: skip
+    mend: Mend = False
 
     def refuse_for_databases(self) -> None:
         """What is said of one table means nothing for several."""
         from sfumato.errors import ParameterError
 
-        own = {"control", "quasi_identifiers", "known"}
+        own = {"control", "quasi_identifiers", "known", "mend"}
         odd = [
             f"--{f.name.replace('_', '-')}"
             for f in fields(self)
@@ -289,9 +290,10 @@ def assess(
         given.refuse_for_databases()
         return assess_databases(
             terminal, original, released, control=given.control, known=given.known, limits=thresholds,
-            columns=split_names(given.quasi_identifiers), alpha=alpha, reports=reports,
+            columns=split_names(given.quasi_identifiers), alpha=alpha, reports=reports, mend=given.mend,
             overwrite=output.overwrite,
         )  # fmt: skip
+    refuse_mend(given.mend)
     found = judge(
         **given.arguments(reading, original, released), thresholds=thresholds, effort=effort, alpha=alpha,
         scope="limits" if limits_only else "all",

@@ -42,6 +42,14 @@ KeepText = Annotated[
     bool, typer.Option("--keep-text", help="Keep columns of free text, which are left out otherwise.")
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
+Mend = Annotated[
+    bool,
+    typer.Option(
+        "--mend",
+        help="Linked tables whose keys do not hold: leave out rows without a person and rows whose key came "
+        "before, and empty ids of no row; every change is counted.",
+    ),
+]
 
 
 def _said(name: str, metavar: str, help_: str) -> OptionInfo:
@@ -106,6 +114,13 @@ class ReadOptions:
 class _Shared:
     """The options of every command."""
 
+    language: Annotated[
+        str | None,
+        typer.Option(
+            "--language", metavar="CODE", rich_help_panel=_SPEECH, show_default=False,
+            help="Of what is printed and of pages and cards: en or de. Errors and --json stay English.",
+        ),
+    ] = None  # fmt: skip
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON, for programs.", rich_help_panel=_SPEECH)
     ] = False

@@ -13,9 +13,7 @@ from rich.text import Text
 from sfumato.cli.payment import note_unaccounted, require_payer
 from sfumato.cli.scores import shown, without_details
 from sfumato.cli.terminal import Terminal
-from sfumato.errors import DataError, SfumatoError, printable
-from sfumato.io.addresses import is_url, local_path
-from sfumato.io.engines import DATABASES, table_names
+from sfumato.errors import DataError, ParameterError, SfumatoError, listed, printable
 
 if TYPE_CHECKING:
     from sfumato.database import Database
@@ -31,16 +29,21 @@ def is_database(data: str, table: str | None = None) -> bool:
     """
     if table is not None:
         return False
+    from sfumato.io.addresses import is_url, local_path
+    from sfumato.io.engines import DATABASES, table_names
+
     if is_url(data) and local_path(data) is None:
         return data.partition("://")[0].lower().partition("+")[0] in DATABASES and len(table_names(data)) > 1
+    from sfumato.io.fhir.ndjson import bulk_files, fhir_hint
+
     path = Path(local_path(data) or data) if is_url(data) else Path(data)
     if path.is_file():
-        return path.suffix in (".duckdb", ".ddb")
+        return path.suffix in (".duckdb", ".ddb") or bool(fhir_hint(path))
     if not path.is_dir():
         return False
     from sfumato.io.declarations import DECLARATION
 
-    if any(p.name.lower().endswith(".ndjson") for p in path.iterdir()):
+    if bulk_files(path) or fhir_hint(path):
         return True
     public = path / "public"
     if (path / DECLARATION).is_file() or (public / DECLARATION).is_file():
@@ -65,20 +68,30 @@ def _differ(folder: Path) -> bool:
     return len(heads) > 1
 
 
-def opened(data: str, like: str | None = None, *, check: bool = False, keep_text: bool = True) -> Database:
+def opened(
+    data: str, like: str | None = None, *, check: bool = False, keep_text: bool = True, mend: bool = False
+) -> Database:
     """A database from a folder, an address, or a release. like: another one, whose declaration holds.
 
-    check: refuse keys that do not hold, and say what is odd and no obstacle.
+    check: refuse keys that do not hold, and say what is odd and no obstacle. mend: leave out what points
+    nowhere, and say how much.
     """
+    from sfumato.io.addresses import is_url
     from sfumato.io.databases import scan_database
     from sfumato.io.declarations import DECLARATION
 
     if is_url(data):
-        return scan_database(data, check=check, keep_text=keep_text)
+        return scan_database(data, check=check, keep_text=keep_text, mend=mend)
     inner = _inner(data)
     declared = None if like is None or (inner / DECLARATION).is_file() else Path(like) / DECLARATION
     schema = declared if declared is not None and declared.is_file() else None
-    return scan_database(str(inner), schema, check=check, keep_text=keep_text)
+    return scan_database(str(inner), schema, check=check, keep_text=keep_text, mend=mend)
+
+
+def refuse_mend(mend: bool) -> None:
+    """Where the data are one table, there are no links to mend."""
+    if mend:
+        raise ParameterError("--mend is for linked tables.", hint="give a folder of tables, or leave it out")
 
 
 def _inner(data: str) -> Path:
@@ -119,12 +132,13 @@ def describe_database(terminal: Terminal, data: str, html: Path | None, overwrit
 def init_database(terminal: Terminal, data: str, out: Path, force: bool) -> None:
     """Write database.toml and plan.toml beside each other; every guess with its reason."""
     from sfumato.database import drawn
+    from sfumato.io.addresses import is_url
     from sfumato.io.atomic import write_text
     from sfumato.io.declarations import DECLARATION
     from sfumato.plan.database_proposal import propose_database
 
-    out.mkdir(parents=True, exist_ok=True)
     found, declared, plan = propose_database(data if is_url(data) else str(_inner(data)), out)
+    out.mkdir(parents=True, exist_ok=True)
     files = [out / DECLARATION, out / "plan.toml"]
     for path, text in zip(files, (declared, plan), strict=True):
         write_text(path, text, overwrite=force)
@@ -136,10 +150,18 @@ def init_database(terminal: Terminal, data: str, out: Path, force: bool) -> None
             ),
             Padding(Text(printable(drawn(found))), (1, 0, 1, 2)),
             *(Text(f"fault: {printable(line)}", "bold red") for line in faults),
+            *([Text(_unconfirmed(found), "yellow")] if found.unconfirmed else []),
             Text(f"Next: read {DECLARATION} and plan.toml, then sfumato run {files[1]} --out release"),
         ],
-        {"written": [str(p) for p in files], "links": [str(k) for k in found.links], "faults": faults},
-    )
+        {"written": [str(p) for p in files], "links": [str(k) for k in found.links], "faults": faults,
+         "unconfirmed": sorted(found.unconfirmed)},
+    )  # fmt: skip
+
+
+def _unconfirmed(database: Database) -> str:
+    """Which tables are left out until somebody says that they hold nobody."""
+    names = printable(listed([repr(n) for n in sorted(database.unconfirmed)], 12))
+    return f"Left out until you write persons = false there, if they hold no persons: {names}"
 
 
 def run_plan(
@@ -149,7 +171,11 @@ def run_plan(
     from sfumato.plan.database import DatabasePlan, run_database
 
     read = DatabasePlan.read(plan)
-    found = run_database(read, out, overwrite=overwrite, spend_again=spend_again, other_people=other_people)
+    terminal.language = terminal.language or read.language
+    found = run_database(
+        read, out, overwrite=overwrite, spend_again=spend_again, other_people=other_people,
+        language=terminal.language,
+    )  # fmt: skip
     note_unaccounted(terminal, found.release.guarantee)
     title = f"{'DRAFT release' if found.release.draft else 'Release'} written to {out.name}."
     if found.release.draft:
@@ -174,7 +200,7 @@ def run_plan(
 
 
 def pseudonymize_database(
-    terminal: Terminal, step: Step, data: str, out: Path, *, keep_text: bool, overwrite: bool
+    terminal: Terminal, step: Step, data: str, out: Path, *, keep_text: bool, mend: bool, overwrite: bool
 ) -> None:
     """Keys of all linked tables under one key, dates of a person moved alike, as a release."""
     from sfumato.pseudonyms import pseudonymize
@@ -182,7 +208,7 @@ def pseudonymize_database(
 
     DatabaseRelease.require_place(out, overwrite=overwrite)
     release = pseudonymize(
-        opened(data, check=True, keep_text=keep_text), keep_text=keep_text, **step.settings
+        opened(data, check=True, keep_text=keep_text, mend=mend), keep_text=keep_text, **step.settings
     )
     release.save(out, overwrite=overwrite)
     rows = {name: table.rows() for name, table in release.data.tables.items()}
@@ -214,7 +240,7 @@ def convert_database(terminal: Terminal, data: str, out: Path, overwrite: bool) 
 
 def synthesize_database(
     terminal: Terminal, step: Step, data: str, out: Path, *, book: Ledger | None, seed: int | None,
-    spend_again: bool, other_people: bool, overwrite: bool,
+    spend_again: bool, other_people: bool, mend: bool, overwrite: bool,
 ) -> int:  # fmt: skip
     """Persons who never lived, with the rows of all linked tables, as a release."""
     from sfumato.plan.people import as_trusted, people_paid_for, require_paid
@@ -224,7 +250,7 @@ def synthesize_database(
 
     if book is None or not left_behind(out):  # else a command that was stopped is finished
         DatabaseRelease.require_place(out, overwrite=overwrite)
-    database = as_trusted(opened(data, check=True), book)
+    database = as_trusted(opened(data, check=True, mend=mend), book)
     if book is not None or step.spends().claimed:
         require_paid(step, database)
         require_payer(book, data, database[database.root], other_people)
@@ -260,13 +286,14 @@ def assess_databases(
     limits: dict[str, float],
     alpha: float,
     reports: list[Path],
+    mend: bool,
     overwrite: bool,
 ) -> int:
     """Judge a released database against the original one, and against people who are not in it."""
     from sfumato.assessment.database import assess_database
 
-    before, after = opened(original).check(), opened(released).check()
-    others = None if control is None else opened(control, like=original).check()
+    before, after = opened(original, mend=mend).check(), opened(released).check()
+    others = None if control is None else opened(control, like=original, mend=mend).check()
     found = assess_database(
         before, _release(released) or after, control=others, columns=columns, known=known, thresholds=limits,
         alpha=alpha,

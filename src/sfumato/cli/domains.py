@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.padding import Padding
@@ -26,12 +26,13 @@ from sfumato.cli.payment import (
 )
 from sfumato.cli.schemas import SchemaPath, write_declaration, write_schema
 from sfumato.cli.terminal import Terminal
-from sfumato.errors import OutputError, SchemaError, listed, printable
+from sfumato.errors import OutputError, ParameterError, SchemaError, listed, printable
 
 if TYPE_CHECKING:
-    from sfumato.description.domain_search import FoundDomains
+    from sfumato.description.domain_search import DomainSearch, FoundDomains
     from sfumato.privacy.signatures import SigningKey
     from sfumato.schema import Schema
+    from sfumato.table import Table
 
 Columns = Annotated[
     list[str] | None,
@@ -107,7 +108,7 @@ def _declared_tables(
     from sfumato.io.declarations import read_declaration, with_schemas
 
     document = read_declaration(path)
-    before = {n: e["columns"] for n, e in document["tables"].items() if e.get("columns") is not None}
+    before = _schemas(document)
     unknown = [c for c in columns or () if c.partition(".")[0] not in before]
     if unknown:
         raise SchemaError(
@@ -179,35 +180,99 @@ def find(
     Values that many have are kept, all others are read as one level. Every promise that rests on the schema
     then states what finding them cost. The ledger seals what was found: a promise rests on it where that
     ledger is given, or where the key that signed it is trusted.
+    Of linked tables (database.toml) those of one table at a time, as table.column; persons are counted
+    through its parents.
     """
     from sfumato.description.domain_search import DomainSearch
+    from sfumato.io.declarations import is_declaration
     from sfumato.plan.command import searched
     from sfumato.release.kept import kept
     from sfumato.schema import Schema
 
-    wanted = Schema.read(schema)
     marks = None if grid is None else _marks(grid)
     search = DomainSearch(
         epsilon, delta, other, bins, marks, max_rows_per_person, persons=False if rows else None
     )
     signer = _signer(by, key)
-    names = column or [c.name for c in wanted if not c.declared and search.can_find(c)]
+    linked = is_declaration(schema)
+    if linked:
+        if rows:
+            raise ParameterError("a promise about linked tables is to persons.", hint="leave out --rows")
+        prefix, names = _of_one_table(schema, column, search)
+        table, persons = _with_persons(schema, data, prefix)
+        write = partial(_write_table, terminal, prefix)
+    else:
+        prefix, wanted = "", Schema.read(schema)
+        names = column or [c.name for c in wanted if not c.declared and search.can_find(c)]
+        write = partial(write_schema, terminal)
     if not os.access(schema.resolve().parent, os.W_OK):  # before anything is spent
         raise OutputError(f"'{schema.name}' cannot be written where it is.", hint="copy it elsewhere")
     book = paying(ledger, against)
-    table = reading.scan(data, wanted)
-    require_payer(book, data, table, other_people)
-    write = partial(write_schema, terminal)
+    if not linked:
+        persons = table = reading.scan(data, wanted)
+    require_payer(book, data, persons, other_people)
     if book is not None:
-        found = searched(search, table, names, schema, book, write, again=spend_again, signer=signer)
+        found = searched(
+            search, table, names, schema, book, write, again=spend_again, signer=signer, linked=linked
+        )
     else:
         found = search.find(table, names)
         found = found if signer is None else found.signed(*signer)
         kept(lambda path: write(path, found.schema), schema)
-    _tell(terminal, schema, found, borne_out=book is not None or signer is not None)
+    _tell(terminal, schema, found, prefix, borne_out=book is not None or signer is not None)
 
 
-def _tell(terminal: Terminal, schema: Path, found: FoundDomains, *, borne_out: bool) -> None:
+def _of_one_table(path: Path, columns: list[str] | None, search: DomainSearch) -> tuple[str, list[str]]:
+    """The table whose columns are named, or the only one with open ones; and the columns."""
+    from sfumato.io.declarations import read_declaration
+
+    every = {n: e["columns"] for n, e in read_declaration(path)["tables"].items() if e.get("columns")}
+    if columns:
+        asked = [c.partition(".")[::2] for c in columns]
+        names = sorted({table for table, _ in asked})
+        unknown = [repr(f"{t}.{c}") for t, c in asked if t not in every or c not in every[t]]
+        if unknown:
+            raise SchemaError(f"no column {listed(unknown)} is declared.", hint="--column table.column")
+        chosen = [c for _, c in asked]
+    else:
+        open_ = {
+            n: found for n, schema in every.items()
+            if (found := [c.name for c in schema if not c.declared and search.can_find(c)])
+        }  # fmt: skip
+        names, chosen = sorted(open_), next(iter(open_.values()), [])
+    if len(names) != 1:
+        many = f"{listed([repr(n) for n in names])} have columns to find" if names else "no column is open"
+        raise ParameterError(f"{many}.", hint="name those of one table: --column table.column")
+    return names[0], chosen
+
+
+def _with_persons(path: Path, data: str, name: str) -> tuple[Table, Table]:
+    """The rows of a table with whose they are, and the table of persons."""
+    from sfumato.database import with_person
+    from sfumato.io.databases import scan_database
+
+    database = scan_database(data, path)
+    database.require([name])
+    return with_person(database, name), database[database.root]
+
+
+def _write_table(terminal: Terminal, table: str, path: Path, schema: Schema) -> None:
+    """Put what one table's columns mean into the file that declares all tables."""
+    from sfumato.io.declarations import read_declaration, with_schemas
+    from sfumato.schema import Schema
+
+    document = read_declaration(path)
+    own = document["tables"][table]["columns"]
+    kept = Schema(tuple(c for c in schema if c.name in own))  # without the number of the person
+    write_declaration(terminal, path, with_schemas(document, {**_schemas(document), table: kept}))
+
+
+def _schemas(document: Mapping[str, Any]) -> dict[str, Schema]:
+    return {n: e["columns"] for n, e in document["tables"].items() if e.get("columns") is not None}
+
+
+def _tell(terminal: Terminal, schema: Path, found: FoundDomains, table: str, *, borne_out: bool) -> None:
+    prefix = f"{table}." if table else ""
     note_unaccounted(terminal, found.guarantee)
     if not borne_out:
         terminal.note(
@@ -216,13 +281,13 @@ def _tell(terminal: Terminal, schema: Path, found: FoundDomains, *, borne_out: b
         )
     terminal.result(
         [
-            _origins({"": found.schema.select(found.columns)}),
+            _origins({prefix: found.schema.select(found.columns)}),
             Text(f"Domains found: {len(found.columns)}. They are in {schema.name}.", "green"),
             Padding(Text(found.guarantee.text()), (1, 0, 1, 2)),
         ],
         {
             "schema": str(schema),
-            "found": {n: found.schema[n].size for n in found.columns},
+            "found": {f"{prefix}{n}": found.schema[n].size for n in found.columns},
             "thresholds": found.thresholds,
             "guarantee": json.loads(found.guarantee.to_json()),
         },
@@ -230,7 +295,6 @@ def _tell(terminal: Terminal, schema: Path, found: FoundDomains, *, borne_out: b
 
 
 def _signer(by: str, key: Path | None) -> tuple[str, SigningKey] | None:
-    from sfumato.errors import ParameterError
     from sfumato.privacy.signatures import SigningKey
 
     if bool(by.strip()) != (key is not None):
@@ -239,8 +303,6 @@ def _signer(by: str, key: Path | None) -> tuple[str, SigningKey] | None:
 
 
 def _marks(text: str) -> list[float]:
-    from sfumato.errors import ParameterError
-
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:

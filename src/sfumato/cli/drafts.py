@@ -12,8 +12,10 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato._system import processes
+from sfumato.cli.advice import to_change
 from sfumato.cli.commands import ReadOptions
 from sfumato.cli.plans import plain_run, shown_run
+from sfumato.cli.renderings import NameText
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import ParameterError, printable
 
@@ -125,10 +127,10 @@ def _assumed(found: Proposal, become: Mapping[str, str]) -> list[Any]:
         if names:
             more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
             what = f"{len(names)} {role}" + (f", {become[role]}" if role in become else "")
-            grid.add_row(what, Text(printable(", ".join(names[:_SHOWN]) + more)))
+            grid.add_row(what, NameText(printable(", ".join(names[:_SHOWN]) + more)))
     if gone:
         more = f" and {len(gone) - _SHOWN} more" if len(gone) > _SHOWN else ""
-        grid.add_row(f"{len(gone)} left out", Text(printable(", ".join(gone[:_SHOWN]) + more)))
+        grid.add_row(f"{len(gone)} left out", NameText(printable(", ".join(gone[:_SHOWN]) + more)))
     chains = [g for g in found.guesses if isinstance(g.hierarchy, dict) and "above" in g.hierarchy]
     nested = [
         " < ".join((g.column.name, *g.hierarchy["above"])) for g in chains if isinstance(g.hierarchy, dict)
@@ -159,7 +161,7 @@ def _result(made: Draft, out: Path) -> list[Any]:
         parts += [
             Padding(Text(f"{w.sentence[:1].upper()}{w.sentence[1:]}."), (0, 0, 0, 2)) for w in choice.without
         ]
-    parts += _to_change(made, out)
+    parts += to_change(run, made.plan, out, made.proposal.bands, made.data)
     return [
         *parts,
         "",
@@ -168,39 +170,6 @@ def _result(made: Draft, out: Path) -> list[Any]:
         Text(f"Next: read {made.plan}, set reviewed = true where you agree, then"),
         Text(f"  sfumato run {made.plan} --out {out}", "bold"),
     ]
-
-
-def _to_change(made: Draft, out: Path) -> list[Any]:
-    """Where a limit is missed: which columns cause it, and a plan that changes it, to be run as it is."""
-    from sfumato.plan.advice import advised, dropped
-    from sfumato.schema import Role
-
-    bands = made.proposal.bands
-    missed = [t for a in made.run.assessments.values() for t in a.thresholds if t.outcome != "met"]
-    risk = next((t for t in missed if t.name == "risk"), None)
-    if risk is None:
-        return []
-    parts: list[Any] = ["", Text("What to change", "bold")]
-    told = (risk.worst or "").rpartition(", ")[2]
-    words = done = ""
-    lines: Mapping[str, str] = {}
-    if told in made.run.load().schema.of_role(Role.SENSITIVE):
-        words, lines = f"'{told}' can be told from the other columns.", dropped(told, made.plan)
-        done = "leaves it out"
-    elif bands:
-        words, lines = (
-            f"Released as they are, these tell most of a person: {', '.join(map(repr, bands))}.",
-            bands,
-        )
-        done = "has them in bands"
-    if lines:
-        plan = advised(made.plan, lines)
-        words = f"{words} {plan} {done} and is otherwise the same. See what comes of it:"
-        parts.append(Padding(Text(printable(words)), (0, 0, 0, 2)))
-        parts.append(Text(f"  sfumato run {plan} --out {out.with_name(f'{out.name}-advised')}", "bold"))
-    again = f"sfumato synthesize {made.data} --out {out.with_name(f'{out.name}-synthetic')}"
-    parts.append(Padding(Text(printable(f"Or release invented rows instead: {again}")), (0, 0, 0, 2)))
-    return parts
 
 
 def _spent() -> str:
@@ -218,7 +187,7 @@ def lost(told: Mapping[str, Any]) -> Grid:
     for c in told["columns"]:
         share = f"with '{c['goes_with']}'" if c.get("goes_with") else f"{c['share']:.0%}"
         grid.add_row(
-            Text(printable(c["name"])), str(c["before"]), str(c["after"]), f"{c['loss']:.3f}", Text(share)
+            NameText(printable(c["name"])), str(c["before"]), str(c["after"]), f"{c['loss']:.3f}", Text(share)
         )
     return grid
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,9 +14,11 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
+from sfumato.cli.advice import to_change
 from sfumato.cli.commands import Data, Overwrite, ReadOptions
 from sfumato.cli.databases import init_database, is_database, run_plan
 from sfumato.cli.payment import Against, OtherPeople, note_unaccounted
+from sfumato.cli.recipient import asked_recipient
 from sfumato.cli.terminal import Terminal
 from sfumato.errors import printable
 
@@ -60,7 +63,7 @@ def init(
     from sfumato.plan.proposal import propose, write
     from sfumato.schema import Role
 
-    who = known(recipient or _asked_recipient(terminal))
+    who = known(recipient or asked_recipient(terminal))
     found = propose(data, folder=out, k=k, recipient=who.name, **reading.options())
     files = write(found, out, overwrite=force)
     plan = files[0]
@@ -96,27 +99,6 @@ def init(
         terminal.note(f"{plan.name} holds no password: set {name} in the environment before it is run.")
     if not roles[Role.QUASI_IDENTIFIER]:
         terminal.note("no column was taken for a quasi-identifier: give some that role in plan.toml.")
-
-
-def _asked_recipient(terminal: Terminal) -> str:
-    """Who receives the file, from the person at the terminal; the public where nobody is there to ask."""
-    from sfumato.plan.limits import RECIPIENTS
-
-    if terminal.json or terminal.quiet or not (sys.stdin.isatty() and terminal.err.is_terminal):
-        terminal.note("the limits are those for the public; --recipient agreement sets those for a contract.")
-        return "public"
-    terminal.err.print(Text("Who receives the file?", "bold"))
-    for name, who in RECIPIENTS.items():
-        limits = ", ".join(f"{limit.name} {limit.value:g}" for limit in who.limits)
-        terminal.err.print(Text(f"  {name:<10} {who.words}: {limits}"))
-    while True:
-        terminal.err.print(Text("public or agreement [public]: "), end="")
-        answer = sys.stdin.readline().strip().lower()
-        if not answer:
-            return "public"
-        if answer in RECIPIENTS:
-            return answer
-        terminal.err.print(Text("please write public or agreement", "yellow"))
 
 
 def run(
@@ -165,11 +147,12 @@ def run(
     if is_database_plan(plan):
         return run_plan(terminal, plan, out, overwrite, spend_again=spend_again, other_people=other_people)
     read = Plan.read(plan)
+    terminal.language = terminal.language or read.table("outputs").get("language")
     with _input(read, input, spark) as data:
         found = go(
             read, out, input=data, previous=previous, against=against or (), record=record,
             overwrite=overwrite, spend_again=spend_again, other_people=other_people,
-            source=read.source(input),
+            source=read.source(input), language=terminal.language,
         )  # fmt: skip
     for note in (*contradictions(read), *found.notes):
         terminal.note(note)
@@ -179,7 +162,8 @@ def run(
         terminal.note(f"{name} was finished by an earlier run, and is taken as it is.")
     if found.draft:
         terminal.note(f"the release is a DRAFT: {found.draft}.")
-    terminal.result(shown_run(found, read), plain_run(found))
+    change = to_change(found, plan, out) if input is None and spark is None else []
+    terminal.result([*shown_run(found, read), *change], plain_run(found))
     if found.drift is not None:
         terminal.values({n: list(v) for n, v in found.drift.values.items()})
     return 0 if found.passed else 1
@@ -309,8 +293,6 @@ def _judgement(found: Assessment) -> list[Any]:
 
 def plain_run(found: Run) -> dict[str, Any]:
     """The same for programs."""
-    import json
-
     from sfumato.cli.scores import without_details
 
     return {

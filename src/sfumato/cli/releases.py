@@ -11,8 +11,8 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from sfumato.cli.anonymization import Out
-from sfumato.cli.commands import Data, KeepText, Overwrite, ReadOptions, SchemaFile
-from sfumato.cli.databases import is_database, pseudonymize_database
+from sfumato.cli.commands import Data, KeepText, Mend, Overwrite, ReadOptions, SchemaFile
+from sfumato.cli.databases import is_database, pseudonymize_database, refuse_mend
 from sfumato.cli.exit_codes import NOT_TRUSTED
 from sfumato.cli.signing import Trusted
 from sfumato.cli.terminal import Terminal
@@ -35,6 +35,7 @@ def pseudonymize(
     settings: dict[str, Any] | None = None,
     schema: SchemaFile = None,
     keep_text: KeepText = False,
+    mend: Mend = False,
     overwrite: Overwrite = False,
 ) -> None:
     """Replace what names people by keyed pseudonyms, and write a release.
@@ -50,8 +51,9 @@ def pseudonymize(
     step = step_of("pseudonymize", method, settings or {})
     step.build()
     if schema is None and is_database(data, reading.table):
-        pseudonymize_database(terminal, step, data, out, keep_text=keep_text, overwrite=overwrite)
+        pseudonymize_database(terminal, step, data, out, keep_text=keep_text, mend=mend, overwrite=overwrite)
         return
+    refuse_mend(mend)
     Release.require_place(out, overwrite=overwrite)  # before the data is read
     table = reading.scan(data, schema, keep_text=keep_text)
     if schema is None:

@@ -11,8 +11,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from sfumato.cli.anonymization import Out, Seed
-from sfumato.cli.commands import Data, Overwrite, ReadOptions, SchemaFile
-from sfumato.cli.databases import is_database, synthesize_database
+from sfumato.cli.commands import Data, Mend, Overwrite, ReadOptions, SchemaFile
+from sfumato.cli.databases import is_database, refuse_mend, synthesize_database
 from sfumato.cli.payment import (
     Against,
     LedgerOption,
@@ -52,6 +52,7 @@ def synthesize(
     spend_again: SpendAgain = False,
     seed: Seed = None,
     schema: SchemaFile = None,
+    mend: Mend = False,
     overwrite: Overwrite = False,
 ) -> int:
     """Write a release of synthetic rows, with what it promises.
@@ -68,8 +69,9 @@ def synthesize(
         step = step_of("synthesize", method or PEOPLE, settings or {})
         return synthesize_database(
             terminal, step, data, out, book=paying(ledger, against), seed=seed, spend_again=spend_again,
-            other_people=other_people, overwrite=overwrite,
+            other_people=other_people, mend=mend, overwrite=overwrite,
         )  # fmt: skip
+    refuse_mend(mend)
     from sfumato.plan.command import paid_for
     from sfumato.plan.production import produce
     from sfumato.plan.workplace import left_behind

@@ -21,7 +21,9 @@ from rich.segment import Segment
 from rich.text import Text
 
 from sfumato.cli.exit_codes import BAD_INPUT, INTERRUPTED, NO_READER, OUR_FAULT
+from sfumato.cli.renderings import said
 from sfumato.errors import SfumatoError, SfumatoWarning, printable
+from sfumato.languages import say, speaking
 from sfumato.progress import listening
 
 if TYPE_CHECKING:
@@ -57,15 +59,17 @@ class Terminal:
     """One command's way to speak.
 
     json: results as JSON. quiet: no notes, no progress. debug: say where our own faults are.
-    show_values: the values behind an error, if a person is looking.
+    show_values: the values behind an error, if a person is looking. language: of results and notes.
     """
 
     json: bool = False
     quiet: bool = False
     debug: bool = False
     show_values: bool = False
+    language: str | None = None
     out: Console = field(default_factory=_console)
     err: Console = field(default_factory=lambda: _console(stderr=True))
+    _later: list[str] | None = field(default=None, init=False, repr=False)
 
     # -- speaking --------------------------------------------------------------------------------
 
@@ -74,14 +78,26 @@ class Terminal:
         if self.json:
             text = json_.dumps(_finite(plain), indent=2, ensure_ascii=False, default=str, allow_nan=False)
             sys.stdout.write(_SIGNS.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text) + "\n")
-            return
-        for part in shown if isinstance(shown, (list, tuple)) else [shown]:
-            self.out.print(part)
+        else:
+            parts: Sequence[Any] = shown if isinstance(shown, (list, tuple)) else [shown]
+            with speaking(self.language):
+                for part in parts:
+                    self.out.print(said(part))
+        sys.stdout.flush()
+        self._catch_up()
 
     def note(self, text: str) -> None:
         """Something to know although the work goes on."""
         if not self.quiet:
-            self.err.print(Text(f"note: {printable(as_options(text))}", "yellow"), soft_wrap=True)
+            with speaking(self.language):
+                words = f"{say('note')}: {printable(as_options(say(text)))}"
+            self.err.print(Text(words, "yellow"), soft_wrap=True)
+
+    def _catch_up(self) -> None:
+        """Say the notes that waited for the result: a dozen before it would push it off the screen."""
+        waiting, self._later = self._later, None
+        for text in waiting or []:
+            self.note(text)
 
     def values(self, found: dict[str, Sequence[object]]) -> None:
         """The values behind a message: for eyes at a terminal, never into a file or a log."""
@@ -100,7 +116,7 @@ class Terminal:
     def run(self, work: Callable[[], int | None]) -> int:
         """Do the work and say what went wrong, without a traceback and without a cell."""
         try:
-            with self._notes(), _Bar(self) as bar, listening(bar):
+            with speaking(self.language), self._notes(), _Bar(self) as bar, listening(bar):
                 code = work() or 0
                 sys.stdout.flush()
                 return code
@@ -151,7 +167,13 @@ class Terminal:
 
     @contextmanager
     def _notes(self) -> Iterator[None]:
-        """Our warnings become notes; those of libraries are for developers."""
+        """Our warnings become notes, each said once; those of libraries are for developers."""
+        heard: set[str] = set()
+        self._later = []
+
+        def now_or_later(text: str) -> None:
+            self.note(text) if self._later is None else self._later.append(text)
+
         with warnings.catch_warnings():
             warnings.simplefilter("default" if self.debug else "ignore")
             warnings.simplefilter("always", SfumatoWarning)
@@ -162,12 +184,17 @@ class Terminal:
                 file: TextIO | None = None, line: str | None = None,
             ) -> None:  # fmt: skip
                 if issubclass(category, SfumatoWarning):
-                    self.note(str(message))
+                    if str(message) not in heard:
+                        heard.add(str(message))
+                        now_or_later(str(message))
                 else:
                     usual(message, category, filename, lineno, file, line)
 
             warnings.showwarning = show
-            yield
+            try:
+                yield
+            finally:
+                self._catch_up()
 
 
 class _Bar:
@@ -209,7 +236,7 @@ class _Bar:
 
 
 _PARAMETER = re.compile(
-    r"\b(separator|decimal|encoding|dates|missing|header|units|table|sheet|overwrite|keep_text|columns|schema|memory_limit"
+    r"\b(separator|decimal|encoding|dates|missing|header|units|table|sheet|overwrite|mend|keep_text|columns|schema|memory_limit"
     r"|lost|quasi_identifiers|sensitive|target|effort|holdout|truth|population|database|formulas|earlier)="
     r"(True|False|N\b|\.\.\.|\[\.\.\.\]|\[\(original, release\)\]"
     r"|\[[\"']([^\"']*)[\"']\]|[\"']([^\"']*)[\"']|(\d[\d.]*))?"

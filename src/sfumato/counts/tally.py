@@ -49,7 +49,8 @@ class Tally:
         if not self._parts:
             book = Codebook.of_values(self.column, pa.array([], pa.null()).cast(pa.string()))
             return Counts.of_cells([book], np.empty((0, 1), np.uint32), np.empty(0, np.int64))
-        table = self._sum()
+        # One part needs no merging: codebook and counts put equal values together themselves.
+        table = self._parts[0] if len(self._parts) == 1 else self._sum()
         values = table.column("value").combine_chunks()
         book = Codebook.of_values(self.column, values)
         codes = book.encode(values).reshape(-1, 1)

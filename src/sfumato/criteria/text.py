@@ -15,6 +15,7 @@ from typing import Any
 from sfumato import plugins
 from sfumato.criteria.anonymity import ANYTHING, OWN_VALUE, JAnonymity, KAnonymity, KMap
 from sfumato.criteria.base import Criterion
+from sfumato.criteria.code_sets import KMAnonymity
 from sfumato.criteria.known_search import KnownSearch
 from sfumato.criteria.variety import AlphaK, LDiversity, TCloseness
 from sfumato.errors import ParameterError
@@ -41,6 +42,11 @@ def number(text: str) -> float:
     if not re.fullmatch(r"([0-9]{1,18}(\.[0-9]*)?|\.[0-9]+)([eE]-?[0-9]{1,3})?", text):
         raise ParameterError("must be a number, as 0.2")
     return float(text)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """A part that names one column, or several between which stands an &."""
+    return tuple(name.strip() for name in text.split(" & "))
 
 
 def _one_of(words: Mapping[str, Any]) -> Read:
@@ -87,6 +93,8 @@ FORMS: dict[str, CriterionForm] = {
     "j-anonymity": CriterionForm(
         "j-anonymity(5, fraction=0.1, delta=0.05)", JAnonymity, {"k": whole},
         {"fraction": number, "weight": str, "delta": number}),
+    "km-anonymity": CriterionForm(
+        "km-anonymity(diagnoses, 5, m=2)", KMAnonymity, {"codes": _names, "k": whole}, {"m": whole}),
     "known-search": CriterionForm("known-search(values)", KnownSearch, {"hides": _one_of(_HIDES)}, {}),
 }  # fmt: skip
 _KINDS = {"distinct-l": "distinct", "entropy-l": "entropy", "recursive-l": "recursive",
@@ -117,7 +125,8 @@ class CriterionSpec:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns it names."""
-        return tuple(self.given[p] for p in ("column", "weight") if p in self.given)
+        single = (self.given[p] for p in ("column", "weight") if p in self.given)
+        return (*single, *self.given.get("codes", ()))
 
     def make(
         self, population: Callable[[str], Table] | None = None, tree: Callable[[str], Hierarchy] | None = None
@@ -157,7 +166,7 @@ def read_criteria(texts: Sequence[str]) -> tuple[CriterionSpec, ...]:
     found, faults, faulty = [], [], []
     for text in texts:
         wanted, wrong = _read(text)
-        faults += [f"'{_short(text)}' {w}" for w in wrong]
+        faults += [f"'{_short(text)}'{w if w.startswith(':') else f' {w}'}" for w in wrong]
         if wrong:
             faulty.append(text)
         elif wanted is not None:

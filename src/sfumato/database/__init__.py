@@ -1,18 +1,20 @@
 """Several tables with keys: patients, their stays, the diagnoses of each stay. A table is a database of one.
 
 `Database` (`database`) holds tables, `Link`s (`link`) and `Reference`s (`reference`); `discovery` finds keys
-and links and says why, `checks` counts all that is wrong with them, `repair` leaves out what points nowhere,
+and links and says why, `checks` counts all that is wrong with them, `confirmation` leaves out tables
+of which nobody has said that they hold no persons, `repair` leaves out what points nowhere,
 `people` says of every row whose it is, through its parents, and `picture` shows tables and links. `ids` says
 when two ids are the same, `keys` looks them up. It knows tables and keys; files and engines are for `io`,
 what is done with people for the rooms above.
 """
 
 from sfumato.database.checks import Defect
+from sfumato.database.confirmation import confirmed
 from sfumato.database.database import Database
 from sfumato.database.discovery import Found, discover
 from sfumato.database.ids import key_ids
 from sfumato.database.link import Link
-from sfumato.database.people import People
+from sfumato.database.people import People, with_person
 from sfumato.database.picture import drawn, drawn_svg
 from sfumato.database.reference import Reference
 from sfumato.database.repair import mend
@@ -24,9 +26,11 @@ __all__ = [
     "Link",
     "People",
     "Reference",
+    "confirmed",
     "discover",
     "drawn",
     "drawn_svg",
     "key_ids",
     "mend",
+    "with_person",
 ]

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.database.ids import id_family, key_ids, read_ids
-from sfumato.database.keys import KeyIndex, id_batches, repeated, repeated_keys
+from sfumato.database.ids import id_family, key_ids, require_ids
+from sfumato.database.key_files import KeyFiles
+from sfumato.database.keys import KeyIndex, id_batches, read_keys, repeated_keys
 from sfumato.database.link import Link
 from sfumato.database.reference import Reference, reference_faults
 from sfumato.inference.names import words
@@ -79,6 +80,8 @@ def _unknown(database: Database) -> Iterator[str]:
             yield f"table '{table}' has no column '{column}'"
     for table in sorted(database.apart - set(database.tables)):
         yield f"no table '{table}'"
+    for table in sorted(database.unconfirmed - database.apart):
+        yield f"'{table}' is not among the tables without persons"
 
 
 def _circles(database: Database) -> list[str]:
@@ -103,7 +106,7 @@ def differences(database: Database) -> Iterator[Defect]:
     named = [n for n in database.tables if database.route(n) is not None]
     held = _held(database)
     own = [d for n, k in database.keys.items() for d in _key(database, n, k, held.get(n))]
-    sound = not any(repeated(ids.ids) for n, ids in held.items() if database.children(n))
+    sound = not any(index.repeated for n, index in held.items() if database.children(n))
     lost: list[Defect] = []
     nobody: list[Defect] = []
     for name in database.tables:
@@ -121,21 +124,22 @@ def differences(database: Database) -> Iterator[Defect]:
         yield from _before_birth(database)
 
 
-def _held(database: Database) -> dict[str, KeyIndex]:
+def _held(database: Database) -> dict[str, KeyIndex | KeyFiles]:
     """The keys that others point to; those by which rows reach their persons are held already."""
     pointed = {k.parent for k in database.links} | {p for r in database.references for p in r.parents}
-    found = {}
+    found: dict[str, KeyIndex | KeyFiles] = {}
     for name, key in database.keys.items():
         if name in database.people.keys:
-            found[name] = database.people.keys[name][0]
+            found[name] = database.people.keys[name]
         elif name in pointed:
-            found[name] = KeyIndex(read_ids(database.tables[name], [key])[key])
+            require_ids(database.tables[name], [key])
+            found[name] = read_keys(database.tables[name], key)
     return found
 
 
-def _key(database: Database, table: str, key: str, held: KeyIndex | None) -> Iterator[Defect]:
+def _key(database: Database, table: str, key: str, held: KeyIndex | KeyFiles | None) -> Iterator[Defect]:
     if held is not None:
-        rows, empty, twice = len(held), held.ids.null_count, repeated(held.ids)
+        rows, empty, twice = len(held), held.missing, held.repeated
     else:
         rows = empty = 0
         for ids in id_batches(database.tables[table], [key]):
@@ -149,7 +153,7 @@ def _key(database: Database, table: str, key: str, held: KeyIndex | None) -> Ite
 
 
 def _pointers(
-    database: Database, name: str, held: dict[str, KeyIndex], reaches: bool
+    database: Database, name: str, held: dict[str, KeyIndex | KeyFiles], reaches: bool
 ) -> tuple[list[Defect], list[Defect]]:
     """Rows without their parent; rows of nobody, or of two persons. reaches: whether persons can be told."""
     people = database.people
@@ -194,7 +198,7 @@ def _giant(name: str, counts: np.ndarray[tuple[int], np.dtype[np.int64]], rows: 
 
 
 def _pointing_nowhere(
-    database: Database, reference: Reference, held: dict[str, KeyIndex]
+    database: Database, reference: Reference, held: dict[str, KeyIndex | KeyFiles]
 ) -> Iterator[Defect]:
     """Ids without a row in the table that the other column names, and those of which nobody knows it."""
     described = database.tables[reference.child].schema[reference.column]

@@ -29,7 +29,11 @@ class Database:
 
     tables: by name. links: which rows belong to which. keys: the key of each table that has one.
     apart: tables that hold no persons (names of wards, of codes); all others must reach one.
+    unconfirmed: those of them that were only guessed to hold none. They are in no release, nor are columns
+    that point to them (`confirmation`).
     references: columns whose ids point to several tables. form: the standard it follows, such as "omop 5.4".
+    mended: whether rows or ids were left out so that keys hold; what is left of a person may then hang on
+    the rows of others, so nothing is promised to persons (`repair`).
 
     A link from a table to itself (the visit before) is no parent. Who a person is says the role `person` of a
     column; it may be in one table only.
@@ -49,11 +53,14 @@ class Database:
     apart: frozenset[str] = frozenset()
     references: tuple[Reference, ...] = ()
     form: str = ""
+    unconfirmed: frozenset[str] = frozenset()
+    mended: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tables", dict(self.tables))
         object.__setattr__(self, "links", tuple(self.links))
         object.__setattr__(self, "apart", frozenset(self.apart))
+        object.__setattr__(self, "unconfirmed", frozenset(self.unconfirmed))
         object.__setattr__(self, "references", tuple(self.references))
         object.__setattr__(self, "keys", {**{k.parent: k.key for k in self.links}, **dict(self.keys)})
         if not self.tables:
@@ -204,7 +211,8 @@ class Database:
             raise DataError(
                 f"{len(found)} difference{'s' * (len(found) > 1)} between tables and links: "
                 f"{'; '.join(map(str, found))}.",
-                hint="correct the rows or the links; a table without persons says persons = false",
+                hint="correct the rows or the links; a table without persons says persons = false; mend=True "
+                "(in a plan mend = true) leaves out rows without a person and empties ids of no row",
             )
         return self
 

@@ -216,6 +216,7 @@ def _person_columns(
     children = {k.child for k in links}
     roots = [n for n in tables if n not in children and n not in apart]
     named = {n: c for n in roots if (c := _person_of(n, tables[n], keys)) is not None}
+    named = named or _below_others(tables, keys, links, apart)
     if not named:
         below = {n: _descendants(links, n) for n in roots if n in keys}
         if len(tables) == 1 or not below or not max(below.values()):
@@ -236,6 +237,15 @@ def _person_columns(
         if name not in found and name not in apart and same:
             found[name] = same[0]
     return found
+
+
+def _below_others(
+    tables: Mapping[str, Table], keys: Mapping[str, str], links: tuple[Link, ...], apart: frozenset[str]
+) -> dict[str, str]:
+    """Patients who point to a hospital: of tables whose key says a person, the one on which most hang."""
+    below = {n: _descendants(links, n) for n, k in keys.items() if n not in apart and _personal(k)}
+    below = {n: many for n, many in below.items() if many}
+    return {n: keys[n] for n in sorted(below, key=lambda n: -below[n])[:1]}
 
 
 def _person_of(name: str, table: Table, keys: Mapping[str, str]) -> str | None:

@@ -45,9 +45,7 @@ def key_ids(column: Column, values: pa.Array) -> pa.Array:
 def read_ids(table: Table, columns: Sequence[str]) -> dict[str, pa.Array]:
     """The canonical ids of several columns, row by row, in one reading."""
     names = list(dict.fromkeys(columns))
-    odd = [repr(n) for n in names if not id_family(table.schema[n])]
-    if odd:
-        raise DataError(f"these cannot be keys: {listed(odd)}.", hint="a key is text or a whole number")
+    require_ids(table, names)
     if not names:
         return {}
     parts: dict[str, list[pa.Array]] = {n: [] for n in names}
@@ -56,3 +54,10 @@ def read_ids(table: Table, columns: Sequence[str]) -> dict[str, pa.Array]:
             parts[name].append(key_ids(table.schema[name], array))
     kinds = {n: pa.string() if table.schema[n].type == "text" else pa.int64() for n in names}
     return {n: pa.concat_arrays(p) if p else pa.array([], kinds[n]) for n, p in parts.items()}
+
+
+def require_ids(table: Table, names: Sequence[str]) -> None:
+    """That columns can be keys."""
+    odd = [repr(n) for n in names if not id_family(table.schema[n])]
+    if odd:
+        raise DataError(f"these cannot be keys: {listed(odd)}.", hint="a key is text or a whole number")

@@ -1,13 +1,14 @@
 """Looking ids up among keys: an index that is built once, in few bytes a key.
 
 Whole numbers, the most common keys, take 4 to 20 bytes each beside the ids themselves: a table of places
-where they lie close together, else a sorted copy. Texts go by numbers of 64 bits that are made of them, and
-are then compared: two texts with one number cost time, and are never taken for the same.
+where they lie close together, else a sorted copy; very many of them go to files (`key_files`). Texts go by
+numbers of 64 bits that are made of them, and are then compared: two texts with one number cost time, and
+are never taken for the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import numpy as np
@@ -16,25 +17,45 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.database.ids import key_ids
+from sfumato.database.key_files import KeyFiles
 from sfumato.table import Table
 
 _CLOSE = 4  # places of a table for each key, at most: sparser keys are sorted
 _PIECE = 65_536  # texts made into numbers at once
 _WEIGHTS = np.cumprod(np.full(1_021, 0x9E3779B97F4A7C15, np.uint64))  # of places in a text
 _LOOK = 1_048_576  # ids looked up at once
-_AT_ONCE = 16_777_216  # keys sorted at once; more are read in several turns
+_AT_ONCE = 4_194_304  # keys sorted at once; more are read in several turns
+_MOST_HELD = 1_048_576  # keys of a table that are held in memory; more go to files
 
 Ints = NDArray[np.int64]
 
 
 class KeyIndex:
-    """The place of an id among keys; the first, where a key occurs more than once."""
+    """The place of an id among keys, and whose that row is; the first, where a key occurs more than once."""
 
-    def __init__(self, ids: pa.Array) -> None:
+    def __init__(self, ids: pa.Array, persons: NDArray[np.int32] | None = None) -> None:
         self.ids = ids
+        self._persons = np.full(len(ids), -1, np.int32) if persons is None else persons
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def missing(self) -> int:
+        """Rows without a key."""
+        return int(self.ids.null_count)
+
+    @cached_property
+    def repeated(self) -> int:
+        """How many keys occur more than once."""
+        return repeated(self.ids)
+
+    def persons(self, ids: pa.Array) -> NDArray[np.int32]:
+        """The person of the row of each id; -1 where there is none."""
+        at = self.places(ids)
+        if not len(self.ids):
+            return at
+        return np.where(at >= 0, self._persons[at], np.int32(-1))
 
     def places(self, ids: pa.Array) -> NDArray[np.int32]:
         """The place of each id; -1 for a missing one, or one that is not there."""
@@ -89,6 +110,38 @@ class KeyIndex:
         )
 
 
+def gathered_keys(
+    parts: Iterable[tuple[pa.Array, NDArray[np.int32] | None]], kind: pa.DataType
+) -> KeyIndex | KeyFiles:
+    """An index of keys that come many at a time, with the numbers of their persons; in files if it is large.
+
+    kind: of the ids, where there are none.
+    """
+    held: list[tuple[pa.Array, NDArray[np.int32] | None]] = []
+    files: KeyFiles | None = None
+    for part in parts:
+        held.append(part)
+        many = files is not None or sum(len(ids) for ids, _ in held) > _MOST_HELD
+        if many and pa.types.is_int64(part[0].type):
+            files = KeyFiles() if files is None else files
+            for ids, persons in held:
+                files.add(ids, persons)
+            held = []
+    if files is not None:
+        return files.sealed()
+    known = [persons for _, persons in held if persons is not None]
+    return KeyIndex(
+        pa.concat_arrays([ids for ids, _ in held]) if held else pa.array([], kind),
+        np.concatenate(known) if known else None,
+    )
+
+
+def read_keys(table: Table, key: str) -> KeyIndex | KeyFiles:
+    """An index of a column of a table."""
+    parts = ((ids[key], None) for ids in id_batches(table, [key]))
+    return gathered_keys(parts, pa.string() if table.schema[key].type == "text" else pa.int64())
+
+
 def id_batches(table: Table, columns: list[str]) -> Iterator[dict[str, pa.Array]]:
     """The canonical ids of several columns, many rows at a time."""
     for batch in gathered(table.batches(columns), _LOOK) if columns else ():
@@ -127,17 +180,32 @@ def repeated(ids: pa.Array) -> int:
 
 def repeated_keys(table: Table, column: str, rows: int, at_once: int = _AT_ONCE) -> int:
     """The same of a column that is not held: a part at a time, by the remainder of its numbers."""
-    parts = max(1, -(-rows // at_once))
     found = 0
-    for part in range(parts):
-        own = [_part(_numbers(ids[column].drop_null()), part, parts) for ids in id_batches(table, [column])]
-        twice = _twice(np.concatenate(own)) if own else np.empty(0, np.int64)
+    for twice in _repeated_parts(table, column, rows, at_once):
         if table.schema[column].type != "text" or not len(twice):
             found += len(twice)
             continue
         alike = [_with(ids[column].drop_null(), twice) for ids in id_batches(table, [column])]
         found += repeated(pa.concat_arrays(alike))
     return found
+
+
+def repeated_numbers(table: Table, column: str) -> Ints:
+    """The numbers of keys that occur more than once; of texts those that may."""
+    found = list(_repeated_parts(table, column, table.rows(), _AT_ONCE))
+    return np.concatenate(found)
+
+
+def _repeated_parts(table: Table, column: str, rows: int, at_once: int) -> Iterator[Ints]:
+    parts = max(1, -(-rows // at_once))
+    for part in range(parts):
+        own = [_part(_numbers(ids[column].drop_null()), part, parts) for ids in id_batches(table, [column])]
+        yield _twice(np.concatenate(own)) if own else np.empty(0, np.int64)
+
+
+def among(ids: pa.Array, numbers: Ints) -> NDArray[np.bool_]:
+    """Whether the number of each id is one of these."""
+    return np.isin(_numbers(ids), numbers)
 
 
 def _with(texts: pa.Array, numbers: Ints) -> pa.Array:

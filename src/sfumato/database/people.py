@@ -1,8 +1,8 @@
 """Whose row it is: through the parents, in any table.
 
-The ids of the parents' keys are held in memory, with the number of the person of each; nothing else is. Rows
-of a child are looked up batch by batch, so that an engine that gives its rows in another order each time
-does no harm.
+The ids of persons are held in memory, and those of the parents' keys with the number of the person of each;
+where a table has very many, they lie in files (`key_files`). Rows of a child are looked up batch by batch, so
+that an engine that gives its rows in another order each time does no harm.
 """
 
 from __future__ import annotations
@@ -16,9 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.database.ids import key_ids, read_ids
-from sfumato.database.keys import KeyIndex, gathered
+from sfumato.database.ids import key_ids, read_ids, require_ids
+from sfumato.database.key_files import KeyFiles
+from sfumato.database.keys import KeyIndex, gathered, gathered_keys, id_batches
 from sfumato.database.reference import Reference
+from sfumato.errors import SchemaError
+from sfumato.schema import Column, Kind, Role, Schema
+from sfumato.sources import BatchSource
 from sfumato.table import Table
 
 if TYPE_CHECKING:
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
     from sfumato.database.link import Link
 
 _ROWS = 262_144  # rows looked up at once
+_NUMBER = "number_of_person"
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +38,11 @@ class People:
     """The persons of a database, numbered from 0, and how any table reaches them.
 
     ids: (persons,) the canonical ids; None where each row is a person of its own.
-    keys: by table that has children: its key ids, and the number of the person of each (-1: nobody's).
+    keys: by table that has children: its keys, and the number of the person of each (-1: nobody's).
     """
 
     ids: KeyIndex | None
-    keys: dict[str, tuple[KeyIndex, NDArray[np.int32]]]
+    keys: dict[str, KeyIndex | KeyFiles]
     routes: dict[str, tuple[str, Link | Reference | None]]
     tables: dict[str, Table]
 
@@ -63,18 +68,14 @@ class People:
         for parent, meant in way.parts(batch.column(way.by)):
             rows = np.flatnonzero(np.asarray(meant.to_numpy(zero_copy_only=False), np.bool_))
             if len(rows) and parent in self.keys:
-                keys, numbers = self.keys[parent]
-                at = keys.places(ids.take(pa.array(rows)))
-                found[rows] = np.where(at >= 0, numbers[at], -1)
+                found[rows] = self.keys[parent].persons(ids.take(pa.array(rows)))
         return found
 
     def of_ids(self, ids: pa.Array, link: Link | None) -> NDArray[np.int32]:
         """The same for canonical ids: of persons, or of the parent of a link."""
-        values, numbers = (self.ids, None) if link is None else self.keys[link.parent]
-        if values is None:
-            return np.full(len(ids), -1, np.int32)
-        at = values.places(ids)
-        return at if numbers is None else np.where(at >= 0, numbers[at], -1).astype(np.int32)
+        if link is not None:
+            return self.keys[link.parent].persons(ids)
+        return np.full(len(ids), -1, np.int32) if self.ids is None else self.ids.places(ids)
 
     def batches(
         self, table: str, columns: Sequence[str]
@@ -96,6 +97,35 @@ class People:
         columns = self.needs(table) or self.tables[table].columns[:1]
         parts = [numbers for _, numbers in self.batches(table, columns)]
         return np.concatenate(parts) if parts else np.empty(0, np.int32)
+
+
+def with_person(database: Database, name: str) -> Table:
+    """The rows of a table under a column that says whose each is: its own, or the number of its person.
+
+    Diagnoses name their stay only; who counts persons there needs to know whose stay it was.
+    """
+    table, people = database.tables[name], database.people
+    if database.person_column(name) is not None:
+        return table
+    if database.route(name) is None:
+        raise SchemaError(f"table '{name}' reaches no person.", hint="name a table of persons, or below one")
+    number = _NUMBER
+    while number in table.schema:
+        number += "_"
+
+    def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        for batch, numbers in people.batches(name, [n for n in names if n != number]):
+            whose = pa.array(numbers, pa.int64(), mask=numbers < 0)
+            columns = [whose if n == number else batch.column(n) for n in names]
+            yield pa.RecordBatch.from_arrays(columns, names=list(names))
+
+    fields = [table.source.arrow_schema.field(n) for n in table.columns]
+    for batch in table.batches(list(table.columns)):  # as batches come, types and all
+        fields = list(batch.schema)
+        break
+    own = Column(number, Kind.NOMINAL, Role.PERSON, "integer")
+    source = BatchSource(pa.schema([*fields, pa.field(number, pa.int64())]), read)
+    return Table(source, Schema((*table.schema, own)), table.memory_limit)
 
 
 def gather(database: Database) -> People:
@@ -120,8 +150,13 @@ def gather(database: Database) -> People:
         if isinstance(link, Reference):  # nothing hangs on what has no person of its own
             continue
         key = database.keys[name]
-        read = read_ids(tables[name], [key, column])
-        people.keys[name] = (KeyIndex(read[key]), people.of_ids(read[column], link))
+        require_ids(tables[name], [key, column])
+        rows = (
+            (ids[key], people.of_ids(ids[column], link))
+            for ids in id_batches(tables[name], list(dict.fromkeys([key, column])))
+        )
+        text = tables[name].schema[key].type == "text"
+        people.keys[name] = gathered_keys(rows, pa.string() if text else pa.int64())
     return people
 
 

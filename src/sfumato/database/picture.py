@@ -33,7 +33,7 @@ def drawn(database: Database, *, rows: bool = True) -> str:
 
 def _said(database: Database, name: str) -> str:
     if name in database.apart:
-        return "  (no persons)"
+        return "  (no persons)" if name not in database.unconfirmed else "  (no persons? unconfirmed)"
     by = [f"{printable(k.column)} -> {printable(k.target)}" for k in database.parents(name)]
     route = database.route(name)
     person = f"person: {printable(route[0])}" if route is not None and route[1] is None else ""

@@ -16,11 +16,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from sfumato.counts import Counts
 from sfumato.description.one_way import gaps, one_way, open_table, refuse_all
 from sfumato.description.roles import roles_of
+from sfumato.features.numbers import numbers
 from sfumato.schema import Column, Draw, Kind, Provenance, Role, Schema, Value
 from sfumato.table import Table, plain_column
 
@@ -166,14 +166,14 @@ def _suggested(column: Column, counts: Counts) -> tuple[tuple[Value, ...], str]:
         return (), ""
     if column.kind is Kind.DATE:
         return _calendar(column, values[0].as_py(), values[-1].as_py())
-    numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    kept = np.isfinite(numbers)
+    found = numbers(values)
+    kept = np.isfinite(found)
     if not kept.any():
         return (), ""
     n = np.zeros(len(values), np.int64)
     inside = counts.codes[:, 0] < len(values)
     n[counts.codes[inside, 0]] = counts.n[inside]
-    return _numeric(column, numbers[kept], n[kept])
+    return _numeric(column, found[kept], n[kept])
 
 
 def _numeric(

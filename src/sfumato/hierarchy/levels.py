@@ -339,6 +339,9 @@ def _row_faults(rows: Sequence[Sequence[str]]) -> tuple[list[str], list[str]]:
             has = _many(len(torn), "node has", "nodes have")
             faults.append(f"{has} several parents: column {below + 1} under column {below + 2}")
             examples += torn
+    blank = sum(any(not cell.strip() and cell != row[0] for cell in row[1:]) for row in whole)
+    if blank:
+        faults.append(f"{_many(blank, 'row has', 'rows have')} an empty level, which would look missing")
     both = _names_over_others(whole)
     if both:
         stand = _many(len(both), "value stands", "values stand")

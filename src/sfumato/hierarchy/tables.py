@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import Path
 
 from sfumato.errors import DataError
@@ -15,6 +16,7 @@ from sfumato.hierarchy.levels import Hierarchy
 
 MOST_BYTES = 256 * 1024 * 1024
 _SEPARATORS = (";", ",", "\t", "|")
+_EMPTY_ON_PURPOSE = re.compile(r'^\s*"\s*"', re.MULTILINE)
 
 
 def read_levels(path: str | Path, *, separator: str | None = None, encoding: str = "utf-8-sig") -> Hierarchy:
@@ -26,7 +28,13 @@ def read_levels(path: str | Path, *, separator: str | None = None, encoding: str
 def parse_levels(text: str, *, separator: str | None = None, name: str = "the table of levels") -> Hierarchy:
     """Read a table of levels from text; all faults are listed at once. `name` is what messages call it."""
     found = separator or _separator(text)
-    return Hierarchy.of_rows(_rows(text, found, name), name=name)
+    rows = _rows(text, found, name)
+    if any(not row[0].strip() for row in rows) and not _EMPTY_ON_PURPOSE.search(text):
+        raise DataError(
+            f"{name} has a line without a value in front.",
+            hint='take it out, as missing cells need no line; a value that is an empty text is written as ""',
+        )
+    return Hierarchy.of_rows(rows, name=name)
 
 
 def write_levels(hierarchy: Hierarchy, *, separator: str = ";") -> str:

@@ -34,6 +34,7 @@ _SYSTEMS = tuple(
         ("tumour codes (ICD-O)", r"[89]\d{3}/[0-369]", True, 5, False),
         ("LOINC codes", r"\d{1,5}-\d", True, 10, False),
         ("NDC drug codes", r"\d{4,5}-\d{3,4}-\d{1,2}", True, 5, False),
+        ("Australian procedure codes (ACHI)", r"\d{5}-0[0-9]", True, 10, False),
         ("French drug codes (CIP)", r"34009\d{8}", True, 5, False),
         ("ATC drug codes", r"[ABCDGHJLMNPRSV]\d\d[A-Z]{2}\d\d", True, 5, False),
         ("ICD-10 codes", r"[A-TV-Z]\d[0-9AB]\.[0-9A-Z]{1,4}[-+*!]?", True, 5, False),
@@ -89,8 +90,15 @@ def _holds(system: System, values: Sequence[str]) -> bool:
     if system.what == "ICD-10-PCS procedure codes":
         # Seven signs of digits alone are a number, of letters alone a word.
         mixed = sum(any(c.isdigit() for c in v) and any(c.isalpha() for c in v) for v in fitting)
-        return mixed >= 0.9 * len(fitting) and len({v[0] for v in fitting}) <= 12
+        letters = sum(c.isalpha() for v in fitting for c in v)  # one at the end is a check letter
+        return (
+            mixed >= 0.9 * len(fitting)
+            and letters >= 1.5 * len(fitting)
+            and len({v[0] for v in fitting}) <= 12
+        )
     if system.what == "ICD-10 codes" and system.varied:
+        if {len(v) for v in fitting} in ({6}, {7}):
+            return False  # codes of diseases are of several lengths, numbers of people of one
         return len({len(v) for v in fitting}) > 1 or len({v[0] for v in fitting}) >= 8
     return True
 

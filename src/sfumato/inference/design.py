@@ -13,6 +13,7 @@ from sfumato.schema import Kind, Role
 
 _HEAVY = 1_000  # no body weighs that much, in kilograms or pounds
 _LIGHT = 20
+_SEVERAL = 20  # different weights
 _UNITS = frozenset(("kg", "g", "gr", "gram", "grams", "gramm", "grammes", "gramos", "lb", "lbs"))
 _WEIGHTED = re.compile(r"(?i)[a-z]w(gh?)?t(?![a-z]{3})")
 _BODY = ("birth", "event", "body", "days", "months", "money", "procedure")  # a cost weight is a price
@@ -31,6 +32,11 @@ def survey_weight(facts: Facts, reading: Reading) -> Clue | None:
             LIKELY,
             "'wt' in the name, and numbers with decimals that no scale shows: a survey weight",
         )
+    heavy = (
+        numeric and _WEIGHTED.search(facts.name) and facts.distinct >= _SEVERAL and facts.median() > _HEAVY
+    )
+    if heavy and not reading.first(*_BODY) and not _in_grams(facts):
+        return Clue(Role.WEIGHT, LIKELY, "'wt' in the name, and numbers that no body weighs: a survey weight")
     if numeric and "factor" in reading.words and not facts.is_whole_number and float(facts.numbers.min()) > 0:
         return Clue(Role.WEIGHT, LIKELY, "'factor' in the name, and numbers with decimals: a survey weight")
     word = reading.first("weight")
@@ -55,7 +61,7 @@ def survey_weight(facts: Facts, reading: Reading) -> Clue | None:
             Role.SENSITIVE, LIKELY, f"'{word}' and '{reading.first('birth')}': the weight of a newborn"
         )
     why = f"'{word}' is read as the weight of a body: set role = \"weight\" if it is a survey weight"
-    return Clue(Role.OTHER, LIKELY, why)
+    return Clue(Role.SENSITIVE, LIKELY, why)
 
 
 def _is_fine(facts: Facts, places: int = 2) -> bool:

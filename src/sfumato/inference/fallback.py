@@ -10,24 +10,31 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-import numpy as np
-
 from sfumato.inference.clues import UNSURE, Clue
 from sfumato.inference.evidence import CODES, YES_NO, signs, weigh
 from sfumato.inference.facts import Facts
+from sfumato.inference.identifiers import given_out
 from sfumato.inference.known_values import age_bands, answers
 from sfumato.inference.names import Reading, words
-from sfumato.schema import Role
+from sfumato.inference.ranges import like_ages, like_weeks, like_years
+from sfumato.inference.vocabulary import word_set
+from sfumato.schema import Kind, Role
 from sfumato.sources import is_text
 
 NOT_EXPLAINED = "neither name nor values say what it is"
 _ITEMS = 3  # columns of one stem and with the same values: a questionnaire
 _NEAR = 2  # columns: what stands further away says little
-_SPREAD = 12  # years: ages of a population lie further apart than pulses do
 _BATTERY = 6  # columns of one start and the same three values or more: a battery of questions
 _TELLING = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
 _MOST = 20  # more columns that nobody explained cannot all be made more general
 _NUMBERED = re.compile(r"([A-Za-z]{1,3})_?\d")  # the letters of a section, and a number
+_WORDS, _OFTEN = 100, 0.2  # different words, and per filled cell, from which on they may be names
+_DIGITS, _NUMBERS = 7, 20  # of a number, and different ones
+_ENDS = ("no", "nr", "num", "nbr", "id")  # of a number's name, whatever stands before
+_SIGNS = 15  # of people
+_DIGIT = re.compile(r"\d")
+_CODE = word_set("code codes cod kod kodu kode cd codigo codice kodas kods sifra")
+_HOUSEHOLDS = 30  # kinds of households
 _STEM = re.compile(r"[\d_.\- ]*[a-zA-Z]?[\d_.\- ]*$")  # what numbers an item: q4_1, h02a, v.7
 _AGES = "numbers as ages are, and no other column says them"
 _SEXES = "two values, and no other column says the sex"
@@ -50,7 +57,7 @@ def safer(
     open_ = [name for name in open_ if name not in battery]
     for name in open_:
         bare = not readings[name].about  # a name that says something else is not searched for these
-        if bare and not aged and (_like_ages(facts[name]) or age_bands(facts[name].texts)):
+        if bare and not aged and (like_ages(facts[name]) or age_bands(facts[name].texts)):
             aged, found[name] = True, _unsure(Role.QUASI_IDENTIFIER, _AGES)
             continue
         if bare and not sexed and name not in items and _like_sexes(facts[name]):
@@ -58,6 +65,28 @@ def safer(
             continue
         if name in items:
             found[name] = _unsure(Role.SENSITIVE, "answers to a question")
+            continue
+        if (
+            readings[name].first("household")
+            and 2 < facts[name].distinct <= _HOUSEHOLDS
+            and _in_words(facts[name])
+        ):
+            found[name] = _unsure(Role.QUASI_IDENTIFIER, "something of the household")
+            continue
+        if like_years(facts[name]) or like_weeks(facts[name]):
+            found[name] = _unsure(Role.QUASI_IDENTIFIER, "numbers as years of something are")
+            continue
+        if _may_name(facts[name]):
+            found[name] = _unsure(Role.IDENTIFIER, "so many different words may name people")
+            continue
+        if _may_number(facts[name], readings[name]):
+            found[name] = _unsure(Role.IDENTIFIER, "numbers so long may be those of people")
+            continue
+        if _may_sign(facts[name]):
+            found[name] = _unsure(Role.IDENTIFIER, "so many short signs may be those of people")
+            continue
+        if _may_code(facts[name]):
+            found[name] = _unsure(Role.IDENTIFIER, "so many codes of one form may be those of people")
             continue
         seen = signs(name, facts, roles)
         seen += ["it is asked with the age"] * (name in about_who)
@@ -76,6 +105,51 @@ def _tells(facts: Facts) -> bool:
     return facts.distinct >= 2 or 0 < facts.filled < facts.rows
 
 
+def _may_name(facts: Facts) -> bool:
+    """So many different words that they hardly name anything but people, or what people say."""
+    some = facts.texts[:200]
+    spelt = sum(not any(c.isdigit() for c in t) for t in some) > 0.5 * len(some)  # codes have digits
+    return _in_words(facts) and spelt and facts.distinct >= _WORDS and facts.share_distinct >= _OFTEN
+
+
+def _may_number(facts: Facts, reading: Reading) -> bool:
+    """Whole numbers of one length, seven digits or more (four if the name ends as a number's), and not a few.
+
+    Five digits, where they are spread as evenly as numbers that are given out, and the name says no code.
+    """
+    if not facts.is_whole_number or len(facts.widths) > 1 or facts.distinct < _NUMBERS or facts.is_day:
+        return False
+    ends = "".join(w for w in reading.words if not w.isdigit()).endswith(_ENDS)
+    digits = 4 if "number" in reading or ends else _DIGITS
+    coded = not _CODE.isdisjoint(reading.words)
+    return min(facts.widths) >= digits or (min(facts.widths) >= 5 and given_out(facts, True) and not coded)
+
+
+def _may_sign(facts: Facts) -> bool:
+    """Two or three capitals, more of them than there are kinds of most things: JT, KM, ALB."""
+    if not _in_words(facts) or facts.distinct < _SIGNS:
+        return False
+    return all(2 <= len(t) <= 3 and t.isalpha() and t.isupper() for t in facts.texts[:300])
+
+
+def _may_code(facts: Facts) -> bool:
+    """Letters and four digits or more, always at the same places, and not a few."""
+    if not _in_words(facts) or facts.distinct < _NUMBERS:
+        return False
+    some = facts.texts[:300]
+    if all(t.isdigit() for t in some):
+        return False  # with zeros in front, as codes of places have
+    return len({_DIGIT.sub("9", t) for t in some}) <= max(1, 0.1 * len(some)) and all(
+        sum(c.isdigit() for c in t) >= 4 for t in some
+    )
+
+
+def _in_words(facts: Facts) -> bool:
+    """Words, no numbers or days stored as text."""
+    named = is_text(facts.levels.type) and facts.kind is Kind.NOMINAL
+    return named and not facts.is_number and not facts.is_day
+
+
 def _like_sexes(facts: Facts) -> bool:
     """1 and 2, or two words, neither of them rare, that are no yes and no."""
     if facts.distinct != 2:
@@ -90,7 +164,8 @@ def _like_sexes(facts: Facts) -> bool:
 def _has(concept: str, readings: Mapping[str, Reading], clues: Mapping[str, Clue]) -> bool:
     """Whether a column is known to be about this, by its name or its values."""
     return any(
-        clue.role is Role.QUASI_IDENTIFIER and (concept in readings[name] or f"are {concept}es" in clue.why)
+        clue.role is Role.QUASI_IDENTIFIER
+        and (concept in readings[name] or f"are {concept}es" in clue.why or f"as of {concept}s" in clue.why)
         for name, clue in clues.items()
     )
 
@@ -147,7 +222,7 @@ def _battery(facts: Mapping[str, Facts], clues: Mapping[str, Clue]) -> list[str]
 def _asks_people(facts: Mapping[str, Facts], names: list[str]) -> bool:
     """Whether a table of codes that nothing explains is a survey of people: ages, and several questions."""
     codes = sum(facts[n].is_whole_number and facts[n].distinct <= CODES for n in names)
-    return codes >= 2 * _ITEMS and any(_like_ages(facts[n]) for n in names)
+    return codes >= 2 * _ITEMS and any(like_ages(facts[n]) for n in names)
 
 
 def _about_who(
@@ -164,23 +239,12 @@ def _about_who(
     for i, name in enumerate(order):
         known = clues[name].role is Role.QUASI_IDENTIFIER and bool(readings[name].first("age", "birth"))
         born = "as of births" in clues[name].why or "years of births" in clues[name].why
-        if name not in stems or not (known or born or (name in names and _like_ages(facts[name]))):
+        if name not in stems or not (known or born or (name in names and like_ages(facts[name]))):
             continue
         reach = len(order) if len(several) > 1 else _NEAR
         beside = order[max(0, i - reach) : i + reach + 1]
         found.update(n for n in beside if stems.get(n) == stems[name] and n in names and _is_code(facts[n]))
     return found
-
-
-def _like_ages(facts: Facts) -> bool:
-    """Whole numbers from youth to old age, most of them."""
-    if not facts.is_whole_number or facts.distinct < 40:
-        return False
-    numbers, weights = facts.numbers, facts.counts
-    low, high = float(numbers.min()), float(numbers.max())
-    mean = np.average(numbers, weights=weights)
-    spread = float(np.average((numbers - mean) ** 2, weights=weights)) ** 0.5
-    return low >= 0 and 60 <= high <= 110 and high - low >= 45 and spread > _SPREAD
 
 
 def _is_code(facts: Facts) -> bool:

@@ -7,14 +7,15 @@ words of one list, and at least two of them.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 
-from sfumato.inference.morphology import is_drug
+from sfumato.inference.known_facts import FAITHS, HOMES, LANGUAGES, NATIONS, SCHOOLING, WORK
+from sfumato.inference.morphology import family_of, is_drug
 from sfumato.inference.names import words
 from sfumato.inference.vocabulary import word_set, words_of
 
 _SHARE = 0.9
+_MOST = 0.6
 _SHORT = 50  # signs
 
 _SEX = (
@@ -104,33 +105,10 @@ _LISTS = tuple(
     for what, text in (
         ("sexes", _SEX), ("marital states", _MARITAL), ("groups of origin", _RACE), ("regions", _STATES),
         ("countries", _COUNTRIES), ("religions", _RELIGIONS), ("states of life", _LIFE),
+        ("trades", WORK), ("schooling", SCHOOLING), ("languages", LANGUAGES), ("nations", NATIONS),
+        ("faiths", FAITHS), ("homes", HOMES),
     )
 )  # fmt: skip
-_GIVEN = (
-    "james john robert michael william david richard joseph thomas charles mary patricia jennifer linda "
-    "elizabeth barbara susan jessica sarah karen daniel matthew anthony mark donald steven paul andrew "
-    "joshua kevin brian george emily emma olivia sophia isabella mia charlotte amelia harper evelyn "
-    "ashley kimberly michelle amanda melissa stephanie rebecca laura anna hans peter klaus wolfgang "
-    "juergen dieter manfred helmut guenter heinz karl stefan andreas markus christian sebastian tobias "
-    "felix lukas jonas leon ursula renate monika petra sabine claudia birgit heike greta clara jan jean "
-    "pierre michel philippe alain nicolas marie nathalie isabelle sylvie catherine francoise camille lea "
-    "manon jose antonio juan manuel francisco luis javier carlos miguel rosa carmen maria josefa isabel "
-    "dolores pilar marta elena ines giuseppe giovanni francesco marco luca andrea alessandro rosa giulia "
-    "francesca chiara sara valentina jeroen sander bart pieter johannes cornelis willem henk kees anneke "
-    "johanna sanne daan sem noah liam lucas hugo nils olga ben tom paul karin"
-)
-_SURNAMES = (
-    "smith johnson williams brown jones miller davis garcia rodriguez wilson martinez anderson taylor "
-    "thomas hernandez moore martin jackson thompson white lopez lee gonzalez harris clark lewis robinson "
-    "walker perez hall young allen mueller schmidt schneider fischer weber meyer wagner becker schulz "
-    "hoffmann koch bauer richter klein wolf schroeder neumann schwarz zimmermann braun krueger keller "
-    "bernard dubois durand moreau laurent simon michel lefebvre leroy roux fournier girard bonnet dupont "
-    "fernandez sanchez gomez diaz moreno alvarez jimenez ruiz romero torres navarro rossi russo ferrari "
-    "esposito bianchi romano colombo ricci marino greco bruno gallo conti jansen de vries van bakker "
-    "visser smit meijer bos mulder peters hendriks dekker brouwer nguyen patel singh khan kim kowalski "
-    "nowak silva santos oliveira souza"
-)
-_NAMES = frozenset(w for word in (_GIVEN + " " + _SURNAMES).split() for w in words(word))
 _RESULTS = word_set(
     "positive negative borderline equivocal indeterminate reactive nonreactive positiv negativ positif "
     "negatif positivo negativo positief negatief pos neg abnormal pathological pathologisch"
@@ -139,6 +117,7 @@ _DEGREES = word_set(
     "mild moderate severe extreme minor major leicht mittel schwer leger modere severe leve moderado grave "
     "lieve moderato licht matig ernstig lett moderat alvorlig"
 )
+_FLAGS = word_set("h l n hh ll a aa") | {"h*", "l*", "*"}  # high, low, normal, as laboratories mark results
 # Answers to a question: how much, how often, how well, how far one agrees.
 _ANSWERS = word_set(
     "yes no not none never rarely seldom sometimes often usually always daily weekly monthly former current "
@@ -153,10 +132,12 @@ _ANSWERS = word_set(
     "czasem czesto zawsze dobry zly evet hayir bazen her zaman iyi kotu kylla ei koskaan joskus usein aina "
     "hyva huono lopettanut ano ne nikdy da nu igen nem soha"
 )
+_OPEN = ("countries", "trades", "schooling", "languages", "nations", "faiths", "homes")  # lists with gaps
 _GENOTYPE = re.compile(r"[ACGT][/|]?[ACGT]|[eE*]\d[/|][eE*]\d|[01][/|][01]")
 _STAGE = re.compile(
     r"((?i:stage |stadium |stade ))?(?i:(0|I{1,3}|IV|VI{0,3})[ABC]?\d?)|[pcy]?[TNM][0-4X][a-d]{0,2}"
 )
+_TNM = re.compile(r"[pcy]?[TNM][0-4X][a-d]?")
 _BAND = re.compile(
     r"[<>≤≥]=? ?(\d+)|(\d+) ?(?:-|–|to|bis|a|à|tot|till) ?(\d+)|"
     r"(\d+) ?(?:\+|and over|and older|plus|oder mehr)|"
@@ -178,10 +159,17 @@ _HEALTH = frozenset(w for w in words_of("disease", "symptom", "drug") if len(w) 
     "history chronic condition conditions medicine medication prescription prescriptions decide private "
     "reaction attack blind morse mood steps generic brand supply problem vision hearing eating"
 )
+_WHO = ("ist", "ists", "ista", "iste", "eut", "euta", "eute", "euten")  # radiotherapist, Therapeut
+_BRITISH = (  # areas; a plate of a car may have the same form
+    "AB|AL|BA|BB|BD|BH|BL|BN|BR|BS|BT|B|CA|CB|CF|CH|CM|CO|CR|CT|CV|CW|DA|DD|DE|DG|DH|DL|DN|DT|DY|EC|EH|EN|EX|E|"
+    "FK|FY|GL|GU|GY|G|HA|HD|HG|HP|HR|HS|HU|HX|IG|IM|IP|IV|JE|KA|KT|KW|KY|LA|LD|LE|LL|LN|LS|LU|L|ME|MK|ML|M|NE|"
+    "NG|NN|NP|NR|NW|N|OL|OX|PA|PE|PH|PL|PO|PR|RG|RH|RM|SA|SE|SG|SK|SL|SM|SN|SO|SP|SR|SS|ST|SW|SY|S|TA|TD|TF|TN|"
+    "TR|TS|TW|UB|WA|WC|WD|WF|WN|WR|WS|WV|W|YO|ZE"
+)
 _POSTCODES = tuple(
     (what, re.compile(form))
     for what, form in (
-        ("British postcodes", r"[A-Z]{1,2}\d[A-Z0-9]? ?\d[A-Z]{2}"),
+        ("British postcodes", rf"({_BRITISH})\d[A-Z0-9]? ?\d[A-Z]{{2}}"),
         ("Canadian postcodes", r"[ABCEGHJ-NPR-TVXY]\d[A-Z] ?\d[A-Z]\d"),
         ("Dutch postcodes", r"[1-9]\d{3} [A-Z]{2}"),
         ("ZIP codes", r"\d{5}-\d{4}"),
@@ -192,18 +180,26 @@ _POSTCODES = tuple(
         ("Swedish or Czech postcodes", r"\d{3} \d{2}"),
     )
 )
+_CLOCK = re.compile(r"([01]?\d|2[0-3])[:h.][0-5]\d([:.][0-5]\d)?( ?[AaPp][Mm])?")
+_PRESSURE = re.compile(r"(\d{2,3}) ?/ ?(\d{1,3})( ?mm ?[Hh]g)?")
 _LEADING_ZERO = re.compile(r"0\d{4}")
 _FIVE = re.compile(r"\d{5}")
-_ADDRESS = re.compile(r"\d+[a-zA-Z]? [A-Z][\w.' -]+|[A-ZÄÖÜ][\w.'ß -]+ \d+ ?[a-zA-Z]?")
+_ADDRESS = re.compile(
+    r"\d+[a-zA-Z]? [A-Z][\w.' -]+|"
+    r"([A-ZÀ-ÞΑ-ΩА-ЯІЇЄ]|ul\.|[ув]+л\.|просп\.)[\w.,'/ -]* (№|[Nn][o°º.]:?)? ?\d+ ?[a-zA-Z]?"
+)
+_EASTERN = re.compile(
+    r"[\u3400-\u9fff\uac00-\ud7af].*\d+ ?(号|號|楼|栋|室|番|丁目|번길|번지|동 ?\d+ ?호)|[로길] ?\d+"
+)
 _STREET = re.compile(
     r"(street|st\.?|avenue|ave\.?|road|rd\.?|drive|dr\.?|lane|ln\.?|blvd\.?|boulevard|court|way|circle|"
     r"highway|"
     r"hwy|straat|laan|weg|strasse|straße|str\.|platz|allee|gasse|rue|place|calle|avenida|plaza|via|viale|"
     r"piazza|"
-    r"corso)\b",
+    r"corso|gatan|vägen|vej|katu|utca|\brua|\btravessa|\bav|\bul|\bulica|\bsok|\bsokak|\bcad|\bcaddesi|"
+    r"\bmah|\bmahallesi|\bjalan|\bjl|\bulitsa|\bул|\bулица|\bвул|\bвулиця|\bпроспект|\bпросп|\bоδός)\b",
     re.IGNORECASE,
 )
-_PERSON = re.compile(r"(Dr\.? |Mrs?\.? |Ms\.? )?[A-ZÀ-Þ][\w'’-]+,? (([A-ZÀ-Þ]\.?|[A-ZÀ-Þ][\w'’-]+) ?){1,3}")
 
 
 def known_words(values: Sequence[str], counts: Sequence[int]) -> str:
@@ -227,12 +223,22 @@ def known_words(values: Sequence[str], counts: Sequence[int]) -> str:
         return "countries"
     for what, known in _LISTS:
         hits = [(cell & known, n) for cell, n in cells]
-        if sum(n for hit, n in hits if hit) < _SHARE * total or sum(bool(h) for h, _ in hits) < 2:
+        several = what in _OPEN and sum(bool(h) for h, _ in hits) >= 3  # and 'elsewhere'
+        both = what == "sexes" and sum(bool(h & _SEX_CORE) for h, _ in hits) >= 2  # and 'not said'
+        several = several or (both and len(values) <= 5)
+        enough = _MOST if several else _SHARE
+        least = 3 if what in _OPEN[1:] else 2
+        if sum(n for hit, n in hits if hit) < enough * total or sum(bool(h) for h, _ in hits) < least:
             continue
         if what == "sexes" and not any(hit & _SEX_CORE for hit, _ in hits):
             continue
         return what
     return ""
+
+
+def is_open(what: str) -> bool:
+    """Whether a list has words of other meanings too: then a name that says something else counts more."""
+    return what in _OPEN[1:]
 
 
 def genotypes(values: Sequence[str]) -> str:
@@ -246,6 +252,9 @@ def health_words(values: Sequence[str], counts: Sequence[int]) -> str:
     total = sum(counts)
     if len(values) < 2:
         return ""
+    letters = {v.strip().lower() for v in values}
+    if {"h", "l"} <= letters <= _FLAGS:
+        return "results"
     for what, known in (("results", _RESULTS), ("degrees of severity", _DEGREES)):
         hits = [n for v, n in zip(values, counts, strict=True) if known.intersection(words(v))]
         if len(hits) >= 2 and sum(hits) >= _SHARE * total:
@@ -254,11 +263,23 @@ def health_words(values: Sequence[str], counts: Sequence[int]) -> str:
     hits = [n for v, n in zip(values, counts, strict=True) if v.strip() in stages]
     if len(hits) >= 3 and not all(v.isdigit() for v in stages) and sum(hits) >= 0.8 * total:
         return "stages"
+    if (
+        len(values) == 2
+        and all(_TNM.fullmatch(v.strip()) for v in values)
+        and len({v[0] for v in values}) == 1
+    ):
+        return "stages"
     if len(values) >= 3 and all(_BLOOD.fullmatch(v.strip()) for v in values):
         return "blood groups"
     cells = [(words(v), n) for v, n in zip(values, counts, strict=True) if len(v) <= _SHORT]
-    hits = [n for cell, n in cells if any(w in _HEALTH or is_drug(w) for w in cell)]
+    hits = [n for cell, n in cells if any(_is_medical(w) for w in cell)]
     return "diseases, complaints or drugs" if len(hits) >= 2 and sum(hits) >= 0.6 * total else ""
+
+
+def _is_medical(word: str) -> bool:
+    """A disease, a complaint, a treatment or a drug, by the word or its parts; nobody who treats."""
+    told = family_of(word) in ("disease", "procedure", "symptom") and not word.endswith(_WHO)
+    return word in _HEALTH or is_drug(word) or told
 
 
 def age_bands(values: Sequence[str]) -> bool:
@@ -274,6 +295,18 @@ def units(values: Sequence[str]) -> bool:
     """Whether all are units of measurement."""
     telling = any(len(v.strip()) > 1 or "%" in v for v in values)  # m and f are sexes
     return telling and 2 <= len(values) <= 200 and all(_UNIT.fullmatch(v.strip()) for v in values)
+
+
+def pair_or_time(values: Sequence[str]) -> str:
+    """Times of a day (14:05), or the upper and lower pressure of the blood (130/85)."""
+    looked = [v.strip() for v in values[:300]]
+    if len(looked) < 10:
+        return ""
+    if sum(_CLOCK.fullmatch(v) is not None for v in looked) >= 0.95 * len(looked):
+        return "times of a day"
+    pairs = [hit for v in looked if (hit := _PRESSURE.fullmatch(v))]
+    fit = sum(60 <= int(hit[1]) <= 300 and int(hit[2]) <= int(hit[1]) for hit in pairs)
+    return "blood pressures" if fit >= 0.9 * len(looked) else ""
 
 
 def answers(values: Sequence[str], counts: Sequence[int]) -> bool:
@@ -301,49 +334,7 @@ def postcodes(values: Sequence[str]) -> str:
 def addresses(values: Sequence[str]) -> bool:
     """Whether nearly all are a street with a number."""
     looked = values[:500]
+    if len(looked) >= 5 and sum(_EASTERN.search(v) is not None for v in looked) >= 0.8 * len(looked):
+        return True
     hits = sum(_ADDRESS.fullmatch(v) is not None and _STREET.search(v) is not None for v in looked)
     return len(looked) >= 5 and hits >= 0.6 * len(looked)
-
-
-def given_names(values: Sequence[str], counts: Sequence[int]) -> bool:
-    """Whether many rows hold a common first name or surname, and nearly all a word or two with capitals."""
-    if len(values) < 10:
-        return False
-    total = sum(counts)
-    cells = [(words(v), v, n) for v, n in zip(values, counts, strict=True)]
-    hits = sum(n for parts, _, n in cells if parts and len(parts) <= 3 and _NAMES.intersection(parts))
-    looks = sum(
-        n
-        for parts, v, n in cells
-        if v[:1].isupper() and 1 <= len(parts) <= 3 and not any(c.isdigit() for c in v)
-    )
-    return hits >= 0.25 * total and looks >= 0.9 * total
-
-
-def people(values: Sequence[str], share_distinct: float) -> bool:
-    """Whether nearly all are two to four words with capitals, as people's names are, and many differ."""
-    looked = values[:500]
-    if len(looked) < 20 or share_distinct < 0.2:
-        return False
-    return sum(_PERSON.fullmatch(v.strip()) is not None for v in looked) >= 0.9 * len(looked)
-
-
-def paired_words(values: Sequence[str]) -> bool:
-    """Whether the first words of cells go with several last ones each, and the last with several first ones.
-
-    First names and surnames do, in every script; what else is said in two words hardly does.
-    """
-    cells = {tuple(v.split()) for v in values[:2_000]}
-    named = [c for c in cells if 2 <= len(c) <= 4 and all(_is_name(word) for word in (c[0], c[-1]))]
-    if len(named) < 20 or len(named) < 0.9 * len(cells):
-        return False
-    pairs = {(c[0].rstrip(","), c[-1]) for c in named}
-    first, last = {a for a, _ in pairs}, {b for _, b in pairs}
-    return min(len(first), len(last)) >= 5 and len(pairs) >= 2 * max(len(first), len(last))
-
-
-def _is_name(word: str) -> bool:
-    """A word that a name may have: letters alone, with a capital where the script has capitals."""
-    letters = word.rstrip(",.").replace("-", "").replace("'", "").replace("’", "")
-    spelt = letters.isalpha() or all(unicodedata.category(c)[0] in "LM" for c in letters)
-    return len(letters) > 0 and spelt and not letters[0].islower()

@@ -50,11 +50,14 @@ _SHARP = str.maketrans(
 )
 _LINKS = ("", "s", "n", "en", "es", "er", "e", "r", "o", "di", "de", "of", "in")  # between parts of a word
 _ENDS = word_set("id nr no nb dt cd dx hx hh yr wt")  # short words that end longer ones
-_STARTS = word_set("id hh dx rx nr")
+_STARTS = word_set("id hh dx rx nr yr dt")
 _SHORTEST = 4  # letters of a word before an ending that is not known: 'racex'
 _LONGEST_END = 2
+_HEADS = (  # the last part of a compound says what it is: Zuweisungsdiagnose
+    "diagnose", "datum", "nummer", "adresse", "telefon", "gewicht", "therapie", "medikation", "krankheit",
+)  # fmt: skip
 _CUT_OFF = 6  # letters of a word that lost its end
-_ENDINGS = word_set("nation ration station mission")  # of other words: urination, duration
+_ENDINGS = word_set("nation ration station mission tension")  # of other words: urination, duration
 _KNOWN_BY_END = word_set("dx hx rx tx")  # after two letters of what: pcdx
 _LOGARITHMS = ("log", "ln")
 _AMOUNTS = frozenset({"money", "income", "lab", "vital", "age", "education"})
@@ -145,7 +148,12 @@ def parts(word: str) -> tuple[str, ...]:
         if len(word) - cut >= _AFTER_PREFIX and word[cut:] in WORDS and word[cut:] not in _ENDINGS:
             return (word[cut:],)
     longer = _shortened(word)
-    return (longer,) if longer else (word,)
+    if longer:
+        return (longer,)
+    head = next((h for h in _HEADS if word.endswith(h) and len(word) >= len(h) + 3), "")
+    if not head and word.endswith("nr") and len(word) >= 6:
+        return (word[:-2], "nr")  # the number of something that is not known
+    return (head or word,)
 
 
 def _shortened(word: str) -> str:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 OTHERS = {
     "direct": (
-        "taj nev csaladnev keresztnev lakcim jmeno prijmeni rodnecislo rodne nume prenume cnp adresa imie "
+        "logradouro logrado endereco taj nev csaladnev keresztnev lakcim jmeno prijmeni "
+        "rodnecislo rodne nume prenume cnp adresa imie "
         "imiona nazwisko pesel adres ulica komorka soyad soyadi adi adsoyad isim kimlik tckimlik tckn "
         "telefonu etunimi sukunimi nimi hetu henkilotunnus osoite puhelin sahkoposti imei mac macaddress"
     ),
@@ -21,7 +22,7 @@ OTHERS = {
         "yatis kaynti hoitojakso"
     ),
     "age": "kor eletkor vek varsta wiek yas yasi ika ikaryhma dage fage mage momage dadage",
-    "sex": "neme pohlavi pohlavie plec cinsiyet cinsiyeti sukup sukupuoli fml",
+    "sex": "nem neme pohlavi pohlavie plec cinsiyet cinsiyeti sukup sukupuoli fml",
     "birth": (
         "szuletesi szuletes narozeni narodenia nastere nasterii urodzenia urodzony dogum syntyma "
         "syntymaaika syntymavuosi"
@@ -47,7 +48,8 @@ OTHERS = {
     "religion": "nabozenstvi religie wyznanie uskonto",
     "family": "dzieci liczbadzieci cocuk lapset kids kidslt children",
     "place": (
-        "lakhely megye telepules iranyitoszam varos villnum obec mesto kraj okres psc judet localitate oras "
+        "sido sigungu sgg lakhely megye telepules iranyitoszam "
+        "varos villnum obec mesto kraj okres psc judet localitate oras "
         "comuna codpostal koord koordinate koordinaten coord coordinate coordinates rechtswert hochwert "
         "easting northing miejscowosc miasto wojewodztwo powiat gmina pocztowy kodpocztowy zamieszkania "
         "ilce mahalle posta postakodu sehir kunta kotikunta postinumero maakunta"
@@ -75,6 +77,7 @@ OTHERS = {
     ),
     "drug": "medicament lieky steroids steroid leki ilac ilaci laake dawka doz annos dose dosage",
     "disease": (
+        "affected "
         "choroba choroby cukrzyca nadcisnienie hastalik seker tansiyon sairaus verenpaine diabeetikko"
     ),
     "lab": (

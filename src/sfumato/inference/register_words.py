@@ -47,7 +47,7 @@ REGISTER = {
     ),
     "site": (
         "inst facid facname hfid hfname healthfacility healthcentre healthcenter healthunit siteid1 "
-        "studysite "
+        "studysite store storenbr gpsurgery "
         "studycenter studycentre invsite provnpi providernpi npinumber attendingnpi attphys atnpi opphys "
         "refphys referring referringphysician physid staffid gpcode1 pracid pracode praccode orgcode "
         "careproviderid specialty speciality specialite specialita especialidad especialidade specialism "
@@ -137,7 +137,7 @@ REGISTER = {
         "strata1 varstrat varstrata ststr1 sestrat samplestrat hstrata schichtung estratodis estratif "
         "estratomuestral warstwa"
     ),
-    "psu": ("varunit enumarea enumerationarea varunitcode conglome samplepoint samplingpoint"),
+    "psu": ("varunit enumarea enumerationarea varunitcode conglome samplepoint samplingpoint secu"),
     "thing": (
         "questionnaireversion formversion sourcefile uploaddate createdby updatedby modifiedby createdat "
         "updatedat entryuser enteredby interviewer interviewerid enumid enumeratorid fieldworker operatorid "

@@ -17,6 +17,7 @@ import pyarrow as pa
 from sfumato.inference import design, fallback, identifiers, structure, themes
 from sfumato.inference.clues import LIKELY, SURE, UNSURE, Clue
 from sfumato.inference.facts import Facts
+from sfumato.inference.known_values import pair_or_time, postcodes
 from sfumato.inference.names import Reading, read
 from sfumato.inference.surveys import Dictionary, dictionaries, meaning
 from sfumato.inference.vocabulary import GENERIC, NEUTRAL, WORDS, word_set
@@ -31,6 +32,7 @@ _SHORTEST_DAY = 5  # signs: 1/1/9
 _DAYS = 3  # different values of a day that is not read as one
 _LONG = 200  # rows in which codes of a system repeat
 _AMOUNT = re.compile(r"[<>~±+-]? ?[$€£]? ?[\d.,' ]+ ?(%|[A-Za-zµ€]{1,3}(/[A-Za-z]{1,2})?)?")
+_WORD = re.compile(r"[^\W\d_]{3}")
 _LINKS = word_set("in of at by to for per is or de la le du des der die das von di del el")
 _COUNTS = word_set("number num count cnt total n anzahl nombre numero aantal")
 NOTHING_FILLED = "no filled cell to judge by"
@@ -117,7 +119,9 @@ def role_of(facts: Facts, reading: Reading) -> Clue:
     sampled = design.sampling(facts, reading)
     wanted = sampled or themes.theme(facts, reading)
     named = identifiers.identifier(facts, reading)
-    if named is not None and not (_outweighed(facts, named, wanted) or (sampled and _by_form(named))):
+    if named is not None and not (
+        _outweighed(facts, reading, named, wanted) or (sampled and _by_form(named))
+    ):
         return named
     return wanted or _unread_day(facts, reading) or _remark(facts, reading) or _other(reading)
 
@@ -142,17 +146,27 @@ def _unread_day(facts: Facts, reading: Reading) -> Clue | None:
     )
 
 
-def _outweighed(facts: Facts, named: Clue, wanted: Clue | None) -> bool:
+def _outweighed(facts: Facts, reading: Reading, named: Clue, wanted: Clue | None) -> bool:
     """Whether values that look like numbers of people are better known as something else."""
     if wanted is None:
         return False
+    if named.why.startswith(identifiers.LETTERS_AND_DIGITS) and "the values" not in wanted.why:
+        # No measurement and no complaint is a number of five digits with letters at fixed places.
+        coded = reading.first("diagnosis", "procedure", "drug", "lab", "site", "insurance", "work", "race")
+        measured = wanted.role is Role.SENSITIVE and not coded
+        return not (measured and all(sum(c.isdigit() for c in t) >= 5 for t in facts.texts[:200]))
     if named.confidence == UNSURE:
         return True
+    if named.why.startswith(identifiers.IN_A_ROW) and "number" in reading and wanted.confidence == UNSURE:
+        return False  # 2001, 2002, 2003 under the name of a number, and a short word of several meanings
     if named.why.startswith("numbers of"):
         return "the values look like" in wanted.why  # a code system that is known by its own check digits
     # Every row may have its own value because the table is short or the codes are many.
     by_values = named.why.startswith(("every", "nearly every", "whole numbers"))
-    by_name = wanted.role is Role.SENSITIVE and "the values" not in wanted.why
+    by_name = "the values" not in wanted.why
+    if wanted.role is Role.QUASI_IDENTIFIER and by_values and by_name and _is_own_line(facts, reading):
+        return False  # nor is a place, or what somebody does
+    by_name = by_name and wanted.role is Role.SENSITIVE
     if by_values and by_name and (_is_own_text(facts) or _is_own_number(facts, named)):
         return False  # no diagnosis is another one in every row: whatever its name says, it finds the row
     return by_values and (wanted.role is not Role.OTHER) and not wanted.why.startswith("numbers with cents")
@@ -167,7 +181,21 @@ def _is_own_text(facts: Facts) -> bool:
     """Words or codes of which a long table has (nearly) another one in every row; no amounts or results."""
     if facts.filled < _LONG or facts.share_distinct < 0.9 or facts.is_number:
         return False
+    if pair_or_time(facts.texts):
+        return False
     return sum(_AMOUNT.fullmatch(t) is None for t in facts.texts[:200]) > 0.5 * len(facts.texts[:200])
+
+
+def _is_own_line(facts: Facts, reading: Reading) -> bool:
+    """Letters and digits, another line in nearly every row of a long table, as addresses and plates are."""
+    if facts.is_day or not is_text(facts.levels.type) or not _is_own_text(facts):
+        return False
+    some = facts.texts[:200]
+    mixed = sum(any(c.isdigit() for c in t) and (any(c.isalpha() for c in t) or len(t) > 8) for t in some)
+    if mixed <= 0.8 * len(some) or postcodes(facts.texts) or max(facts.widths) <= 6:
+        return False
+    # Postcodes and codes of small areas have no words, addresses do.
+    return not reading.first("place") or sum(bool(_WORD.search(t)) for t in some) > 0.8 * len(some)
 
 
 def _is_own_number(facts: Facts, named: Clue) -> bool:

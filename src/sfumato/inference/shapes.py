@@ -57,7 +57,7 @@ _SHAPES = (
     (r"^[0-9a-fA-F]{0,4}(:[0-9a-fA-F]{0,4}){4,7}$", "internet addresses"),
     (r"^([A-Za-z]:)?[^\s:*?]*[\\/][^:*?]*\.[A-Za-z0-9]{2,5}$", "names of files"),
     (r"^\d{3}-\d{2}-\d{4}$", "social security numbers"),
-    (r"^(\+\d{1,3}[ -]?|\(0?\d{2,5}\) ?)[\d /-]{6,15}$", "telephone numbers"),
+    (r"^(\+\d{1,3}[ .-]?(\(0?\d{0,4}\))?|\(0?\d{2,5}\) ?)[\d /.-]{6,15}$", "telephone numbers"),
 )
 
 

@@ -76,10 +76,13 @@ class _Head:
 
 
 def _recodings(head: _Head, facts: Mapping[str, Facts], clues: Mapping[str, Clue]) -> dict[str, Clue]:
-    """A column nobody knows that says the same as a known one, in other words."""
+    """A column nobody knows that says the same as a known one, in other words.
+
+    The code of a doctor beside the name is one of these: it names the same person.
+    """
     known: dict[bytes, list[str]] = {}
     for name, clue in clues.items():
-        if clue.role in _TOLD and clue.confidence != UNSURE and _repeats(facts[name]):
+        if clue.role in (*_TOLD, Role.IDENTIFIER) and clue.confidence != UNSURE and _repeats(facts[name]):
             known.setdefault(_signature(facts[name]), []).append(name)
     found = {}
     for name, clue in clues.items():

@@ -37,6 +37,23 @@ _SDTM = (
     "PRESP|OCCUR|LOC|LAT)"
 )
 _DICTIONARIES = (
+    _dictionary("MICS", r"(HH|HL|WM|WB|UF|UB)\d{1,2}[A-Z]?|WMINT|windex\w+|(wm|hh|ch)weight|[wh]elevel", """
+        hh1|wm1|uf1: psu
+        hh2|wm2|uf2|ln|wm3|uf[34]|hl1: household
+        wmint|hhint|ufint|wm[45]|uf[56]|hh[34]: staff number
+        wm6[dmy]|hh5[dmy]|uf7[dmy]|wdoi|hhdoi: event date
+        hh6[a-z]?|hh7[a-z]?: place
+        wb3[my]|hl5[my]|ub1[dmy]|bh4[dmy]|wdob: birth
+        wb4|hl6|ub2|wage: age
+        hl4|bh3: sex
+        wb5|wb6[ab]|wb7|welevel|helevel\\w*|melevel|ed\\d+[a-z]?: education
+        ma\\d+[a-z]?|mstatus: marital
+        windex\\w*|wscore\\w*: income
+        (cm|bh)\\d+[a-z]*: family
+        (cp|un|mn|pn|db)\\d+[a-z]*: pregnancy
+        (dv|sb|ha|ta|fg|hs)\\d+[a-z]*: behaviour
+        (ls|af|uf?cf|ucd|an|bd|ca|im|vt)\\d+[a-z]*: health
+    """),
     _dictionary("DHS", r"(m?v|hv|s|b|m|hc|ha|hml)\d{2,3}[a-z]?(_\d+)?|caseid|hhid", """
         caseid|hhid: number record
         m?v001|m?v021|hv001|hv021|hv004|m?v004: psu
@@ -168,7 +185,8 @@ _DICTIONARIES = (
         USUBJID|SUBJID: number person
         STUDYID|DOMAIN|EPOCH|VISIT\\w*|[A-Z]{{2}}(ORRES|STRES)U|AGEU: thing
         [A-Z]{{2}}(SEQ|SPID|GRPID|REFID|DOSU|ENRTPT|ENRF|STRF): thing
-        SITEID|INVID|INVNAM: site
+        SITEID: site
+        INVID|INVNAM: staff
         BRTHDTC: birth
         DTH(DTC|FL|DY): death
         [A-Z]{{2}}\\w*DTC: event date
@@ -236,6 +254,25 @@ _DICTIONARIES = (
         dweight|pspwght|pweight|anweight: weightname
         psu: psu
         stratum: stratum
+    """),
+    _dictionary("OMOP", r"\w+_concept_id|\w+_source_value|\w+_occurrence_id|value_as_\w+|"
+                r"(year|month|day)_of_birth", """
+        person_id|person_source_value: number person
+        provider_\\w+: staff number
+        care_site_\\w+: site
+        location_\\w+: place
+        (visit|condition|procedure)_(occurrence|detail)_id|(drug|device)_exposure_id: number record
+        (measurement|observation|note|specimen)_id: number record
+        \\w+_type_concept_id|unit_\\w+|operator_concept_id|range_(low|high)|\\w+_field_concept_id: thing
+        gender_\\w+: sex
+        (race|ethnicity)_\\w+: race
+        (year|month|day)_of_birth|birth_datetime: birth
+        condition_(source_value|\\w*concept_id)|cause_\\w+: diagnosis
+        (drug|dose_unit|route)_(source_value|\\w*concept_id)|quantity|days_supply|refills|sig: drug
+        (procedure|device|modifier)_(source_value|\\w*concept_id): procedure
+        (measurement|value_as)_(source_value|\\w*concept_id|number|string)|value_source_value: lab
+        observation_(source_value|\\w*concept_id)|qualifier_\\w+: health
+        payer_\\w+|plan_\\w+: insurance
     """),
     _dictionary("UK Biobank", r"f?\.?\d{2,6}[-._]\d+[-._]\d+|eid|f\.eid", """
         f?\\.?eid: number person

@@ -6,11 +6,7 @@ than what is known ('family income'), except where the known thing is the subjec
 
 from __future__ import annotations
 
-import re
-
-import numpy as np
-
-from sfumato.inference import known_values
+from sfumato.inference import known_values, ranges
 from sfumato.inference.clues import LIKELY, SURE, UNSURE, Clue, share
 from sfumato.inference.codes import code_system
 from sfumato.inference.facts import Facts
@@ -21,7 +17,7 @@ from sfumato.sources import is_text
 
 _WANTED = (
     "diagnosis", "procedure", "drug", "disease", "behaviour", "pregnancy", "lab", "vital", "outcome", "money",
-    "income", "symptom", "health",
+    "income", "symptom", "health", "body",
 )  # fmt: skip
 _KNOWN = (
     "race", "marital", "education", "work", "nation", "language", "religion", "family", "housing", "place",
@@ -33,6 +29,7 @@ _WORDS = {
     "behaviour": "a way of life", "pregnancy": "a pregnancy", "lab": "a result",
     "vital": "a measurement of the body", "outcome": "an outcome", "money": "an amount of money",
     "income": "income", "symptom": "a complaint", "health": "the state of health",
+    "body": "a measurement of the body",
     "race": "something others know", "marital": "something others know",
     "education": "something others know", "work": "something others know",
     "nation": "something others know", "language": "something others know",
@@ -42,13 +39,15 @@ _WORDS = {
 }  # fmt: skip
 _COMMON_WORDS = word_set("exp med res mi ms hr pay def ing dis stat eth mar civil reg land area general fall")
 ROUND = "who knows it exactly finds the row, so round it"
-_YEAR = re.compile(r"(?<!\d)(1[89]|20)\d\d")
 _MOST_SEXES = 12
 _ACTS = word_set("sex sexe sexo sesso")  # also what people do
 _BEGUN = word_set("start started onset began begun quit stopped first debut inicio beginn debut")
 _YES_NO = word_set("0 1 2 9 y n u j o s t yes no ja nein nee oui non si sim nao true false")
 _ASKED = tuple({"1", "2", no} for no in ("8", "9", "-1", "-8", "-9"))  # yes, no, no answer
 _OLDEST = 125
+_OF_THINGS = word_set(
+    "sensor device battery specimen sample vehicle car building machine account file kit reagent"
+)
 
 
 def theme(facts: Facts, reading: Reading) -> Clue | None:
@@ -105,9 +104,13 @@ def _by_codes(facts: Facts, reading: Reading) -> Clue | None:
 
 def _by_values(facts: Facts, reading: Reading) -> Clue | None:
     if facts.is_day:
-        back = _years_back(facts)
+        back = ranges.years_back(facts)
         why = "days that reach back a lifetime, as of births" if back else "the day of an event may be known"
         return Clue(Role.QUASI_IDENTIFIER, LIKELY, why)
+    if ranges.written_days(facts):
+        return Clue(
+            Role.QUASI_IDENTIFIER, LIKELY, "the values look like days, and the day of an event may be known"
+        )
     explained = _by_meanings(facts)
     if explained is not None:
         return explained
@@ -115,21 +118,26 @@ def _by_values(facts: Facts, reading: Reading) -> Clue | None:
         if facts.distinct <= 300:
             known = known_values.known_words(facts.texts, facts.text_counts)
             if known:
-                return Clue(Role.QUASI_IDENTIFIER, LIKELY, f"the values are {known}")
+                sure = UNSURE if known_values.is_open(known) else LIKELY
+                return Clue(Role.QUASI_IDENTIFIER, sure, f"the values are {known}")
             wanted = known_values.genotypes(facts.texts) or known_values.health_words(
                 facts.texts, facts.text_counts
             )
             if wanted:
                 return Clue(Role.SENSITIVE, LIKELY, f"the values are {wanted}")
+        form = known_values.pair_or_time(facts.texts)
+        if form:
+            role = Role.QUASI_IDENTIFIER if "time" in form else Role.SENSITIVE
+            return Clue(role, UNSURE if "time" in form else LIKELY, f"the values look like {form}")
         codes = known_values.postcodes(facts.texts)
         if codes:
             sure = UNSURE if codes.startswith("five") else LIKELY
             return Clue(Role.QUASI_IDENTIFIER, sure, f"the values look like {codes}")
-    if _like_birth_years(facts):
+    if ranges.like_birth_years(facts):
         return Clue(Role.QUASI_IDENTIFIER, LIKELY, "years that reach back a lifetime, as of births")
-    if _like_coordinates(facts):
+    if ranges.like_coordinates(facts):
         return Clue(Role.QUASI_IDENTIFIER, UNSURE, "numbers as exact as coordinates of places")
-    if _like_money(facts):
+    if ranges.like_money(facts):
         return Clue(Role.SENSITIVE, UNSURE, "numbers with cents that spread as amounts of money do")
     return None
 
@@ -146,48 +154,6 @@ def _by_meanings(facts: Facts) -> Clue | None:
         return Clue(Role.QUASI_IDENTIFIER, LIKELY, f"the labels of its codes are {known or 'ages'}")
     wanted = known_values.health_words(texts, counts)
     return Clue(Role.SENSITIVE, LIKELY, f"the labels of its codes are {wanted}") if wanted else None
-
-
-def _years_back(facts: Facts) -> bool:
-    """Whether days span more than forty years: births rather than events."""
-    if facts.compact_day:
-        texts = [t.zfill(8) for t in facts.texts]
-        at = slice(0, 4) if all(t[:2] in ("18", "19", "20") for t in texts) else slice(4, 8)
-        found = [int(t[at]) for t in texts]
-    else:
-        found = [int(hit.group()) for t in facts.texts if (hit := _YEAR.search(t))]
-    return bool(found) and max(found) - min(found) > 40
-
-
-def _like_birth_years(facts: Facts) -> bool:
-    """Whole numbers that are years, and span more than forty of them."""
-    numbers = facts.numbers
-    if not facts.is_whole_number or facts.distinct < 20:
-        return False
-    return bool(numbers.min() >= 1880 and numbers.max() <= 2035 and np.ptp(numbers) >= 40)
-
-
-def _like_coordinates(facts: Facts) -> bool:
-    """Four decimals or more, close together and away from nought, in the range of degrees."""
-    numbers = facts.numbers
-    if facts.is_whole_number or len(numbers) < 50 or np.abs(numbers).max() > 180:
-        return False
-    some = numbers[:: max(1, len(numbers) // 500)]
-    exact = (np.abs(some * 1_000 - np.round(some * 1_000)) > 1e-6).mean()
-    return bool(exact > 0.8 and np.ptp(numbers) < 15 and np.abs(numbers).min() > 5)
-
-
-def _like_money(facts: Facts) -> bool:
-    """Two decimals, no negative ones, a long tail above."""
-    numbers = facts.numbers
-    if facts.is_whole_number or len(numbers) < 100 or numbers.min() < 0 or numbers.max() < 1_000:
-        return False
-    some = numbers[:: max(1, len(numbers) // 2_000)]
-    if np.abs(some * 100 - np.round(some * 100)).max() > 1e-4:
-        return False
-    tenths = (np.abs(some * 10 - np.round(some * 10)) < 1e-6).mean()
-    mean = float((numbers * facts.counts).sum() / facts.filled)
-    return bool(tenths < 0.5) and mean > 1.15 * facts.median()
 
 
 # -- names -----------------------------------------------------------------------------------------
@@ -237,9 +203,9 @@ def _about_sex(facts: Facts, reading: Reading) -> Clue | None:
     word = reading.first("sex")
     if not word:
         return None
-    life = reading.first("behaviour", "pregnancy", "age", "count") or (
-        "ever" if "ever" in reading.words else ""
-    )
+    life = reading.first("behaviour", "pregnancy", "count") or ("ever" if "ever" in reading.words else "")
+    if facts.is_number:  # '39Y/M' is an age and a sex
+        life = life or reading.first("age")
     if life and word in ("sex", "sexe", "sexo", "sesso"):
         return Clue(
             Role.SENSITIVE, LIKELY, f"'{word}' and '{life}' in the name: about somebody's sexual life"
@@ -254,7 +220,7 @@ def _about_sex(facts: Facts, reading: Reading) -> Clue | None:
 
 def _about_age(facts: Facts, reading: Reading) -> Clue | None:
     word = reading.first("age")
-    if not word:
+    if not word or _OF_THINGS.intersection(reading.words):
         return None
     at = reading.first("disease", "behaviour", "drug", "pregnancy") or next(
         (w for w in reading.words if w in _BEGUN), ""
@@ -277,7 +243,7 @@ def _about_age(facts: Facts, reading: Reading) -> Clue | None:
 
 def age_unit(facts: Facts, reading: Reading) -> str:
     """'years', 'months' or 'days' of a column of ages; nothing if it is none, or in bands."""
-    if "age" not in reading or facts.kind is not Kind.NUMERIC:
+    if "age" not in reading or facts.kind is not Kind.NUMERIC or _OF_THINGS.intersection(reading.words):
         return ""
     if "months" in reading:
         return "months"
@@ -317,6 +283,15 @@ def _wanted(facts: Facts, reading: Reading) -> Clue | None:
         return None  # a health centre, a health insurance
     if concept == "money" and "thing" in reading and not facts.is_number:
         return None  # how it was paid
+    if (
+        concept in ("money", "income")
+        and len(word) <= 3
+        and is_text(facts.levels.type)
+        and not facts.is_number
+    ):
+        return None  # words are no amounts: NOK is a currency, and next of kin
+    if concept == "money" and "site" in reading and is_text(facts.levels.type) and not facts.is_number:
+        return None  # a cost centre
     if concept in ("symptom", "behaviour", "disease") and _is_long_code(facts):
         return None  # numbers of five digits are codes of something else
     if concept == "procedure" and reading.first("event") == word and "date" in reading:

@@ -12,6 +12,7 @@ from sfumato.inference.further_words import FURTHER
 from sfumato.inference.other_words import OTHERS
 from sfumato.inference.register_words import REGISTER
 from sfumato.inference.social_words import SOCIAL
+from sfumato.inference.staff_words import STAFF
 from sfumato.inference.world_words import WORLD
 
 
@@ -36,6 +37,7 @@ _ABOUT = {
         "movil nuhsa nass nhc nome cognome nominativo indirizzo cellulare codicefiscale fiscale "
         "passaporto telefono naam voornaam achternaam familienaam roepnaam adres straat huisnummer "
         "telefoon telefoonnummer mobiel bsn burgerservicenummer paspoort kenteken rekeningnummer ssin "
+        "serienr seriennr seriennummer serienummer serialnumber serialno serialnr numserie nserie "
         "fname lname mname middlename contact kontakt contactperson nextofkin kin emergencycontact addr "
         "addr1 addr2 domicile"
     ),
@@ -97,6 +99,7 @@ _ABOUT = {
     "race": (
         "race races racial raceth racethx ethnicity ethnic ethnos eth ethn reth ethnie ethnizitaet "
         "hispanic hisp hispan hispanx latino black white asian afam afroamerican nonwhite etnia etnico "
+        "african american caucasian "
         "raza razza etnicita etniciteit ras indigenous aboriginal tribe caste indigena indig ridreth "
         "nhiade migrant migrante migback migration migrationshintergrund"
     ),
@@ -142,6 +145,7 @@ _ABOUT = {
         "cp county counties cnty cty landkreis kreis departement region reg state bundesland bula "
         "province provincie provincia provinz canton kanton city town stadt ville ort wohnort commune "
         "municipality municipio gemeinde gemeente comune country land staat pays pais paese residence "
+        "residential "
         "residenz residenza residencia res domicile district distrito distretto arrondissement msa fips "
         "census tract blockgroup nuts location metro metropolitan urban rural urbanrural urbanicity hsa "
         "hrr nchs lsoa msoa ward neighbourhood neighborhood barrio quartier quartiere wijk woonplaats "
@@ -338,9 +342,10 @@ _ABOUT = {
 
 # Whole words that hold others and are about none of them.
 NEUTRAL = word_set(
-    "percentage percent stage package average usage message image storage voltage village mileage postage "
+    "percentage percent stage package average usage message image storage voltage mileage postage "
     "damage manage passage essex sussex middlesex wessex racetrack zipper identity landing island "
-    "statement estate notebook showcase update landscape important report agent tissue"
+    "statement estate notebook showcase update landscape important report agent tissue "
+    "battery firmware extension component components"
 )
 
 # Words that say what kind of thing a column is, not what about: a status may be a marriage's or a tumour's.
@@ -356,15 +361,17 @@ _LISTS = (_ABOUT, FURTHER, OTHERS, CLINICAL, SOCIAL, REGISTER, WORLD)
 for _concept, _text in (entry for words in _LISTS for entry in words.items()):
     for _word in _text.split():
         WORDS[_word] = WORDS.get(_word, frozenset()) | {_concept}
+for _word in STAFF.split():
+    WORDS[_word] = WORDS.get(_word, frozenset()) | {"staff"}
 
-CONCEPTS = frozenset(_ABOUT)
+CONCEPTS = frozenset(_ABOUT) | {"staff"}
 _OTHERWISE = frozenset(w for words in _LISTS[:-1] for text in words.values() for w in text.split())
 _FOREIGN = frozenset(WORDS) - _OTHERWISE
 # Short words of scores and laboratories stand alone: 'ast' is no part of 'plaster'.
 _OLD = frozenset(word for text in _ABOUT.values() for word in text.split())
 _COMPOUND = frozenset(w for words in (SOCIAL, REGISTER) for text in words.values() for w in text.split())
 # Words that others may be short for, or be written together from; compounds of registers are not.
-PLAIN = _OTHERWISE - (
+PLAIN = (_OTHERWISE | frozenset(w for w in STAFF.split() if len(w) > 7)) - (
     _COMPOUND - frozenset(w for t in (_ABOUT, FURTHER, OTHERS) for x in t.values() for w in x.split())
 )
 _SHORT = frozenset(w for words in (CLINICAL, SOCIAL, REGISTER) for x in words.values() for w in x.split())

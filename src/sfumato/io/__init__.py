@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from sfumato.counts import shown_type
 from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoWarning, listed, offered
-from sfumato.inference import infer
 from sfumato.io.addresses import is_cloud, is_url, local_path
 from sfumato.io.cloud import read_cloud
 from sfumato.io.csv import TextFiles
@@ -190,6 +189,8 @@ def _is_unfit(type_: pa.DataType) -> bool:
 
 
 def _guessed(source: Source, columns: Sequence[str], hints: Schema | None) -> Schema:
+    from sfumato.inference import infer  # its word lists take a tenth of a second to load
+
     sample = _sample(source, columns)
     most = _ENGINE_SAMPLE_ROWS if isinstance(source, EngineSource) else _SAMPLE_ROWS
     origin = source.origin
@@ -240,7 +241,7 @@ def _covering(schema: Schema, columns: Sequence[str]) -> Schema:
     if faults:
         raise SchemaError(
             f"schema and data differ in {len(unknown) + len(unnamed)} columns: {'; '.join(faults)}.",
-            hint="correct the schema; to leave columns out say columns=[...], or columns=schema.names",
+            hint="correct the schema; to leave columns out name those that are wanted: columns=[...]",
         )
     return schema
 

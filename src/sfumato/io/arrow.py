@@ -20,6 +20,7 @@ _FILE_MARK = b"ARROW1"
 def read(paths: Sequence[Path]) -> tuple[BatchSource, Schema | None]:
     """Files of the same columns as one source, and the schema they carry if Sfumato wrote it."""
     file_checks.require_files(paths)
+    same = file_checks.require_same(paths)
     files = [file_checks.StoredColumns(path, _schema(path)) for path in paths]
     file_checks.require_same_columns(files)
     fields = file_checks.common_schema(files)
@@ -31,7 +32,8 @@ def read(paths: Sequence[Path]) -> tuple[BatchSource, Schema | None]:
                 for first in range(0, batch.num_rows, _BATCH):
                     yield batch.slice(first, _BATCH)
 
-    return BatchSource(fields, open_, origin=tuple(paths)), file_checks.stored_schema(files)
+    source = BatchSource(fields, open_, origin=tuple(paths), require_same=same)
+    return source, file_checks.stored_schema(files)
 
 
 def _schema(path: Path) -> pa.Schema:

@@ -31,7 +31,7 @@ from sfumato.io.dialect import (
     rows_before_data,
 )
 from sfumato.io.doubts import repeated_names, say_doubts
-from sfumato.io.file_checks import StoredColumns, require_same_columns
+from sfumato.io.file_checks import StoredColumns, require_same, require_same_columns
 from sfumato.io.heads import open_bytes, open_plain, remembered_heads
 from sfumato.io.layout import refuse_footer
 from sfumato.io.partitions import NO_PARTITIONS, Partitions
@@ -72,6 +72,7 @@ def read(
     partitions: columns that the names of their folders hold.
     """
     paths = tuple(path) if isinstance(path, Sequence) else (path,)
+    same = require_same(paths)
     with remembered_heads():
         found = Dialect.detect(paths[0], **dialect)
         names = _header(paths[0], found)
@@ -93,7 +94,8 @@ def read(
                 yield partitions.filled(batch, file, columns) if partitions.fields else batch
 
     origin = TextFiles(paths, found, partitions)
-    return BatchSource(partitions.widened(pa.schema(fields)), open_, "file", None, origin), None
+    stored = partitions.widened(pa.schema(fields))
+    return BatchSource(stored, open_, "file", None, origin, require_same=same), None
 
 
 _NAMELESS = "\0"  # begins what columns without a name are called here

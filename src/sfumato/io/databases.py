@@ -8,6 +8,7 @@ has its reason.
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,14 +17,16 @@ from typing import Any
 
 import pyarrow as pa
 
+from sfumato.counts import type_name
 from sfumato.database import Database, Link, discover
 from sfumato.database import mend as mend_database
 from sfumato.errors import DataError, ParameterError, SfumatoError, SfumatoWarning, listed
 from sfumato.io import omop
 from sfumato.io.addresses import is_url, local_path
-from sfumato.io.declarations import declaration_of, declared_links, declared_references
+from sfumato.io.declarations import UNCONFIRMED, declaration_of, declared_links, declared_references
 from sfumato.io.engines import table_names
-from sfumato.io.fhir.bulk import bulk_database, bulk_files, read_bulk
+from sfumato.io.fhir.bulk import bulk_database, read_bulk
+from sfumato.io.fhir.ndjson import bulk_files, fhir_hint
 from sfumato.io.files import FORMATS
 from sfumato.schema import Column, Kind, Schema
 from sfumato.table import Table
@@ -35,6 +38,7 @@ def scan_database(
     *,
     links: Sequence[Link | tuple[str, str]] = (),
     tables: Sequence[str] | None = None,
+    without_persons: Sequence[str] = (),
     keep_text: bool = False,
     check: bool = True,
     mend: bool = False,
@@ -49,6 +53,9 @@ def scan_database(
         from names, values that occur once, and containment.
     links: further links, as ("stays.patient_id", "patients.patient_id"); the second is a key.
     tables: read these only.
+    without_persons: tables that hold nobody and may leave as they are. One that others point to and that
+        reaches no person is taken for such a table, but is in no release until it is named here or has
+        persons = false in the TOML file.
     check: refuse a database whose keys do not hold, with every difference; False leaves that to `check()`.
     mend: leave out rows without a person and rows whose key came before, and empty ids that point to no row;
         every change is counted in a warning.
@@ -80,9 +87,13 @@ def scan_database(
         return _checked(found, check, mend)
     read = _scanned(sources, declared, keep_text, reading)
     known = [*declared_links(declared), *(k if isinstance(k, Link) else Link.of(*k) for k in links)]
-    apart = [
-        n for n, entry in declared.get("tables", {}).items() if entry.get("persons") is False and n in read
-    ]
+    said = {n: e.get("persons") for n, e in declared.get("tables", {}).items() if n in read}
+    apart = [n for n in read if said.get(n) is False or n in without_persons]
+    open_ = [n for n, s in said.items() if s == UNCONFIRMED and n not in apart]
+    if unknown := [repr(n) for n in without_persons if n not in read]:
+        raise ParameterError(
+            f"without_persons: no table {listed(unknown)}.", hint=f"there are {listed(list(read), 12)}"
+        )
     if declared:
         keys = {n: e["key"] for n, e in declared["tables"].items() if "key" in e and n in read}
         kept = [k for k in known if k.child in read and k.parent in read] if tables is not None else known
@@ -90,11 +101,16 @@ def scan_database(
             r for r in declared_references(declared)
             if tables is None or (r.child in read and set(r.parents) <= set(read))
         ]  # fmt: skip
-        found = Database(read, tuple(kept), keys, frozenset(apart), tuple(pointing), declared.get("form", ""))
+        found = Database(
+            read, tuple(kept), keys, frozenset([*apart, *open_]), tuple(pointing), declared.get("form", ""),
+            frozenset(open_),
+        )  # fmt: skip
     else:
         guessed = discover(read, known=known, apart=apart)
         described = {n: t.with_schema(guessed.schemas[n]) for n, t in read.items()}
-        found = Database(described, guessed.links, guessed.keys, guessed.apart)
+        found = Database(
+            described, guessed.links, guessed.keys, guessed.apart, unconfirmed=guessed.apart - set(apart)
+        )
     return _checked(found, check, mend)
 
 
@@ -138,7 +154,7 @@ def _layouts(sources: Mapping[str, _TableSource]) -> tuple[dict[str, list[str]],
         try:
             found[name] = source.layout().names
         except DataError as error:
-            if source.typed or "no rows" not in error.message:
+            if source.typed or not re.search(r"has no rows|is empty", error.message):
                 raise
             empty.append(name)
     return found, empty
@@ -156,13 +172,27 @@ def _scanned_cdm(
     for table, name in cdm.tables.items():
         source = sources[name]
         try:
-            schemas[table] = cdm.schema(table, source.layout(), source.typed, source.is_empty)
+            schemas[table] = cdm.schema(table, _types(source, cdm.columns[table]), source.is_empty)
             read[name] = source.read(schemas[table], reading)
         except SfumatoError as error:
             faults.append(f"{name}: {error.message.rstrip('.')}")
     if faults:
         raise DataError(f"{len(faults)} of {len(cdm.tables)} tables cannot be read: {'; '.join(faults)}.")
     return cdm.over(schemas), read
+
+
+def _types(source: _TableSource, columns: Mapping[str, str]) -> dict[str, str]:
+    """The types that columns have; of text files those that their first rows show, where frames left a trace.
+
+    A day as 2020-03-01 00:00:00, a key as 7.0 beside empty cells: all else is as the standard says.
+    """
+    stored = source.layout()
+    found = {c: type_name(stored.field(c).type) for c in columns.values()}
+    if source.typed:
+        return found
+    days = {c for n, c in columns.items() if n.endswith("_date") and found[c] in ("datetime", "instant")}
+    keys = {c for n, c in columns.items() if n.endswith("_id") and found[c] == "real"}
+    return {c: found[c] for c in days | keys}
 
 
 # -- where the tables are ------------------------------------------------------------------------
@@ -251,7 +281,8 @@ def _addressed(data: str, declared: Mapping[str, Any]) -> dict[str, tuple[Any, d
         return _named_tables(url)
     if not path.is_dir():
         raise DataError(
-            f"'{path.name}' is not a folder of tables.", hint="give a folder, a DuckDB file or a database URL"
+            f"'{path.name}' is not a folder of tables.",
+            hint=fhir_hint(path) or "give a folder, a DuckDB file or a database URL",
         )
     if declared:
         places = {n: path / e["data"] if "data" in e else None for n, e in declared["tables"].items()}
@@ -264,17 +295,23 @@ def _addressed(data: str, declared: Mapping[str, Any]) -> dict[str, tuple[Any, d
     found: dict[str, tuple[Any, dict[str, Any]]] = {n: (str(f), {}) for n, f in table_files(path).items()}
     if not found:
         raise DataError(
-            f"no tables in '{path.name}'.", hint="a file for each table: patients.csv, stays.parquet"
+            f"no tables in '{path.name}'.",
+            hint=fhir_hint(path) or "a file for each table: patients.csv, stays.parquet",
         )
     return found
 
 
 def _named_tables(url: str) -> dict[str, tuple[Any, dict[str, Any]]]:
-    """The tables of a database by plain names; none is taken for another."""
+    """The tables of a database by plain names, without their schema; none is taken for another."""
     names = table_names(url)
-    found = {_plain(n): (url, {"table": n}) for n in names}
+    if not names:
+        raise DataError(
+            "no tables are found at this address.",
+            hint="a schema of PostgreSQL is named by ?options=-csearch_path%3Dcdm (or %3Dcdm,vocabulary)",
+        )
+    found = {_plain(n.rpartition(".")[2]): (url, {"table": n}) for n in names}
     if len(found) < len(names):
-        twice = sorted({repr(p) for p in found if sum(_plain(n) == p for n in names) > 1})
+        twice = sorted({repr(p) for p in found if sum(_plain(n.rpartition(".")[2]) == p for n in names) > 1})
         raise DataError(
             f"several tables are called alike: {listed(twice)}.",
             hint="rename one, or make a database of one schema",

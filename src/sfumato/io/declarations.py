@@ -14,6 +14,9 @@ targets = { Drug = "drug_exposure" }
 
 [tables.patients]
 key = "patient_id"
+
+[tables.wards]
+persons = false                                    # "unconfirmed": guessed; left out until it says false
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from sfumato.schema.toml import column_from_dict, column_to_dict
 
 DECLARATION = "database.toml"
 VERSION = 1
+UNCONFIRMED = "unconfirmed"
 _KEYS = ("sfumato_database", "form", "tables", "links", "references")
 _TABLE_KEYS = {"data", "key", "persons", "columns"}
 
@@ -45,7 +49,7 @@ def database_toml(database: Database, data: Mapping[str, str] | None = None) -> 
         if name in database.keys:
             entry["key"] = database.keys[name]
         if name in database.apart:
-            entry["persons"] = False
+            entry["persons"] = UNCONFIRMED if name in database.unconfirmed else False
         entry["columns"] = {c.name: column_to_dict(c) for c in table.schema}
         tables[name] = entry
     links = [
@@ -118,8 +122,8 @@ def _faults(document: dict[str, Any]) -> list[str]:
             for k in ("data", "key")
             if not isinstance(entry.get(k, ""), str)
         ]
-        if not isinstance(entry.get("persons", True), bool):
-            faults.append(f"table '{name}': persons must be true or false")
+        if not isinstance(entry.get("persons", True), bool) and entry["persons"] != UNCONFIRMED:
+            faults.append(f"table '{name}': persons must be true or false, or \"{UNCONFIRMED}\"")
         try:
             entry["columns"] = _columns(entry.get("columns"), name)
         except SchemaError as error:

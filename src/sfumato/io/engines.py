@@ -143,7 +143,7 @@ def from_url(url: str, table: str | None) -> Source:
 
 
 def table_names(url: str) -> list[str]:
-    """The tables and views of a database, in order of name."""
+    """The tables and views of a database, in order of name; `schema.table` beside those found without one."""
     scheme = url.partition("://")[0].lower().partition("+")[0]
     if scheme not in DATABASES:
         raise DataError(
@@ -151,12 +151,26 @@ def table_names(url: str) -> list[str]:
         )
     url = filled(url)
     if scheme != "duckdb":
-        return sorted(_connection(url, scheme).list_tables())
-    connection = _duckdb_connection(_local_file(url, "DuckDB"))
+        connection = _connection(url, scheme)
+        if connection.name == "postgres":
+            return _postgres_names(connection)
+        return sorted(connection.list_tables())
+    file = _duckdb_connection(_local_file(url, "DuckDB"))
     try:
-        return sorted(_duckdb_names(connection))
+        return sorted(_duckdb_names(file))
     finally:
-        connection.close()
+        file.close()
+
+
+def _postgres_names(connection: ibis.BaseBackend) -> list[str]:
+    """The tables of all schemas of the search path; of two of one name that of the schema before."""
+    with connection.raw_sql("SELECT unnest(current_schemas(false))") as cursor:
+        schemas = [row[0] for row in cursor.fetchall()]
+    found: dict[str, str] = {}
+    for schema in schemas:
+        for name in sorted(connection.list_tables(database=schema)):
+            found.setdefault(name, name if schema == schemas[0] else f"{schema}.{name}")
+    return list(found.values())
 
 
 def _connection(url: str, scheme: str) -> ibis.BaseBackend:
@@ -207,7 +221,8 @@ def _local_file(url: str, what: str) -> Path:
     return path
 
 
-def _is_query(table: str) -> bool:
+def is_query(table: str) -> bool:
+    """Whether what was named as a table is a query against the database."""
     return bool(re.match(r"\s*(select|with|from|values)\s", table, flags=re.IGNORECASE))
 
 
@@ -234,41 +249,71 @@ def _duckdb_connection(path: Path) -> duckdb.DuckDBPyConnection:
         ) from None
 
 
-def _duckdb_names(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    tables = "SELECT table_name FROM duckdb_tables()"
-    views = "SELECT view_name FROM duckdb_views() WHERE NOT internal"
-    return [row[0] for row in connection.sql(f"{tables} UNION ALL {views}").fetchall()]
+def _duckdb_names(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """The tables by name, `schema.table` outside of main, and how each is asked for without a doubt."""
+    tables = "SELECT database_name, schema_name, table_name FROM duckdb_tables()"
+    views = "SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal"
+    rows = connection.sql(f"{tables} UNION ALL {views}").fetchall()
+    named = {n if s == "main" else f"{s}.{n}": (d, s, n) for d, s, n in rows}
+    return {n: ".".join('"' + p.replace('"', '""') + '"' for p in path) for n, path in named.items()}
 
 
 def _from_duckdb_file(path: Path, table: str | None) -> EngineSource:
     import duckdb
 
     connection = _duckdb_connection(path)
-    names = _duckdb_names(connection)
+    places = _duckdb_names(connection)
+    names = list(places)
     wanted = _chosen(table, names)
     try:
-        relation = connection.sql(wanted) if _is_query(wanted) else connection.table(wanted)
+        asked = f"FROM {places[wanted]}" if wanted in places else ""
+        if not asked and is_query(wanted):
+            asked = _only_reading(connection, wanted)
+        relation = connection.sql(asked) if asked else connection.table(wanted)
         return from_duckdb(relation, connection)
     except duckdb.Error as error:
         raise _bad_table(wanted, names, error) from None
+
+
+def _only_reading(connection: duckdb.DuckDBPyConnection, query: str) -> str:
+    """A query that reads and does nothing else: a plan may come from anybody, and COPY writes any file."""
+    import duckdb
+
+    statements = connection.extract_statements(query)
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        raise ParameterError("a query is one SELECT, and nothing else.", hint="table='SELECT ... FROM ...'")
+    return query
+
+
+def _one_query(connection: ibis.BaseBackend, query: str) -> str:
+    """The same for servers, which would run what stands behind a semicolon by the rights of who asks."""
+    import sqlglot
+
+    if sum(s is not None for s in sqlglot.parse(query, read=connection.dialect)) != 1:
+        raise ParameterError("a query is one SELECT, and nothing else.", hint="table='SELECT ... FROM ...'")
+    return query
 
 
 def _ibis_table(connection: ibis.BaseBackend, table: str | None) -> ibis.Table:
     names = list(connection.list_tables())
     wanted = _chosen(table, names)
     try:
-        if _is_query(wanted):
-            return connection.sql(wanted)
-        if "." in wanted and wanted not in names:
+        if wanted in names:  # whoever may make tables there may call one as a query is written
+            return connection.table(wanted)
+        if is_query(wanted):
+            return connection.sql(_one_query(connection, wanted))
+        if "." in wanted:
             database, _, name = wanted.rpartition(".")
             return connection.table(name, database=database)
         return connection.table(wanted)
+    except ParameterError:
+        raise
     except Exception as error:  # drivers differ, and quote values of a failed query
         raise _bad_table(wanted, names, error) from None
 
 
 def _bad_table(wanted: str, names: list[str], error: Exception) -> DataError:
-    if _is_query(wanted):
+    if is_query(wanted):
         return DataError(
             f"the query failed ({type(error).__name__}).", hint="try it in the database's own client"
         )

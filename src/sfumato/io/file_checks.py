@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,32 @@ def require_files(paths: Sequence[Path], *, folders: bool = False) -> None:
     if faults:
         hints = [hint for _, wrong, hint in found if wrong]
         raise DataError(f"{'; '.join(faults)}.", hint="; ".join(hints))
+
+
+def require_same(paths: Sequence[Path]) -> Callable[[], None]:
+    """A check whether files are still those they are now: what was learnt of a file holds for that file.
+
+    One that is gone is no matter of this: whoever opens it says so.
+    """
+    before = [_mark(path) for path in paths]
+
+    def check() -> None:
+        now = [_mark(path) for path in paths]
+        moved = [p.name for p, a, b in zip(paths, before, now, strict=True) if a != b and b is not None]
+        if moved:
+            verb = "has changed since it was" if len(moved) == 1 else "have changed since they were"
+            raise DataError(f"{listed(moved)} {verb} opened.", hint="open it again, as it is now")
+
+    return check
+
+
+def _mark(path: Path) -> tuple[int, int, int] | None:
+    """What changes when a file is written again, or another takes its place."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ino
 
 
 def require_names(names: Sequence[Any], what: str = "the data") -> None:

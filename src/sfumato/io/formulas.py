@@ -7,6 +7,7 @@ then with one of these signs gets one more, so that `unmarked(marked(text)) == t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -48,4 +49,4 @@ def unmarked_source(source: Source) -> Source:
             arrays = [unmarked(a) if is_text(a.type) else a for a in batch.columns]
             yield pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
 
-    return BatchSource(source.arrow_schema, open_, source.flavour, source.rows, source.origin)
+    return replace(source, open=open_, pieces=None)

@@ -41,7 +41,9 @@ def read(paths: Sequence[Path], partitions: Partitions = NO_PARTITIONS) -> tuple
 
     partitions: columns that the names of their folders hold.
     """
-    files = [_footer(file) for path in paths for file in _files(Path(path))]
+    found = [file for path in paths for file in _files(Path(path))]
+    same = file_checks.require_same(found)
+    files = [_footer(file) for file in found]
     if not files:
         raise DataError("no Parquet file was given.", hint="check the path or the pattern")
     file_checks.require_same_columns(files)
@@ -52,6 +54,7 @@ def read(paths: Sequence[Path], partitions: Partitions = NO_PARTITIONS) -> tuple
         open=lambda columns: _open(files, dictionaries, list(columns), partitions),
         rows=sum(file.metadata.num_rows for file in files),
         origin=tuple(file.path for file in files),
+        require_same=same,
     )
     return source, None if partitions.fields else file_checks.stored_schema(files)
 

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.errors import DataError, MissingExtraError, listed
-from sfumato.io.file_checks import require_files
+from sfumato.io.file_checks import require_files, require_same
 from sfumato.schema import Column, Kind, Schema, Value
 from sfumato.sources import BatchSource
 
@@ -132,6 +132,7 @@ def _is_encoding(name: str) -> bool:
 def read(path: Path, *, encoding: str | None = None) -> tuple[BatchSource, Schema]:
     """A file as batches of its codes, and its dictionary as a schema."""
     reader = _reader(Path(path), encoding)
+    same = require_same([reader.path])
     if reader.path.suffix.lower() == ".xpt" and reader.path.stat().st_size % 80:  # it does not say its rows
         raise DataError(f"{reader.path.name} ends before its last row.", hint="copy it again")
     _, meta = reader(metadataonly=True)
@@ -150,7 +151,7 @@ def read(path: Path, *, encoding: str | None = None) -> tuple[BatchSource, Schem
             arrays = [_array(chunk[f.name], known[f.name], f.type, reader.path) for f in wanted]
             yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
 
-    source = BatchSource(schema, batches, rows=rows, origin=reader.path)
+    source = BatchSource(schema, batches, rows=rows, origin=reader.path, require_same=same)
     return source, Schema(tuple(_column(v) for v in variables))
 
 

@@ -114,7 +114,8 @@ def aggregates_section(found: tuple[PublishedAggregates, ...]) -> Section:
         ]  # fmt: skip
         head = ("group", "people", "guessed", "by the mean", "people outside", "why")
         if rows:
-            blocks.append(DataTable(head, rows, f"To be coarsened: {one.title}", folded=len(rows) > 30))
+            title, many = f"To be coarsened: {one.title}", len(rows) > 30
+            blocks.append(DataTable(head, rows, title, folded=many, words=(2, 3, 4, 5)))
     words = [
         "An intruder who knows everything else about people reconstructs the value from the aggregates, by "
         "LUDIA. Groups that give away more than a plain guess and people outside are to be joined with "

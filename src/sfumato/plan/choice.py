@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sfumato.anonymization.code_columns import code_request
 from sfumato.anonymization.explanation import loss_of, without
 from sfumato.anonymization.optimal import OptimalRecoding
 from sfumato.anonymization.request import Request, ask
+from sfumato.anonymization.requirements import asked_of
 from sfumato.criteria import All
 from sfumato.errors import SfumatoError, SfumatoWarning
 from sfumato.methods.requests import GeneralizationRequest
@@ -100,9 +102,13 @@ def _searched(method: Search, problem: Problem, asked: Request) -> Recoding | No
 def _asked(plan: PlanDocument, request: GeneralizationRequest, method: object) -> Request:
     table = trimmed(plan, open_input(plan).table)
     given = {n: h for n, h in hierarchies(plan).items() if n in table.schema}
-    criterion = All(parts_of(request))
     known, drop = request.quasi_identifiers, request.drop
-    return ask(table, criterion, method, given, known, request.weights, request.max_level, drop, False)
+    further = asked_of(
+        plan.steps[0].criteria, table, hierarchies=given, quasi_identifiers=known, folder=plan.folder
+    )
+    codes, criterion = code_request(table, All((*parts_of(request), *further)), given, known, drop)
+    apart = () if codes is None else codes.columns
+    return ask(table, criterion, method, given, known, request.weights, request.max_level, drop, False, apart)
 
 
 def _costs(problem: Problem, asked: Request, method: Search, now: Recoding) -> list[Without]:

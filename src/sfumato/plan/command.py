@@ -117,13 +117,15 @@ def learnt(
 def searched(
     search: DomainSearch, table: Table, columns: Sequence[str], out: Path, ledger: Ledger,
     write: Callable[[Path, Schema], object], *, again: bool = False,
-    signer: tuple[str, SigningKey] | None = None,
+    signer: tuple[str, SigningKey] | None = None, linked: bool = False,
 ) -> FoundDomains:  # fmt: skip
     """Domains that a ledger pays for, in the schema file that they are for.
 
     write: puts a schema into a file. A search that was stopped before its schema was in place is taken from
         where it is kept; one that was stopped right after it is not made, or paid for, a second time.
-    signer: name and key of who signs what was found.
+    signer: name and key of who signs what was found. linked: whether the ledger is for persons with all their
+        rows in linked tables. It may pay for a search in one of them: of each person at most so many rows
+        count, taken by coins, whatever number there are, so what is promised is promised to the whole person.
     """
     columns = list(dict.fromkeys(columns))
     with workplace(out) as place:
@@ -139,6 +141,8 @@ def searched(
         if not file.exists() and not take_back(file):
             budget = search.budget(table.schema, columns)
             payer = PaidOnce(place, name, "", budget, ledger, again)
+            if linked and payer.budget.unit.of == budget.unit.of == "person":
+                payer.budget = replace(payer.budget, unit=budget.unit)
             drawn = search.find(table, columns, ledger=payer)
             whole = found_again(drawn, place.attempts(name))
             whole = whole.under(Schema(sealed(whole.schema, ledger)))

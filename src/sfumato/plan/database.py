@@ -35,6 +35,7 @@ accepted = ""                      # why it may leave although a limit is missed
 
 [outputs]
 determination = "form.toml"
+language = "de"                    # of report, card and determination; English if it is not there
 
 [review]
 by = ""
@@ -58,6 +59,7 @@ from sfumato.database import Database
 from sfumato.errors import PlanError
 from sfumato.io.addresses import from_folder, noted, require_consent
 from sfumato.io.databases import scan_database
+from sfumato.languages import ENGLISH, LANGUAGES
 from sfumato.methods.shapes import as_day
 from sfumato.plan.people import as_trusted, people_kept, require_paid
 from sfumato.plan.production import PEOPLE, synthesized_people
@@ -85,7 +87,7 @@ _KEYS: dict[str, dict[str, type | tuple[type, ...]]] = {
     ),
     "budget": {"ledger": str},
     "assess": {"control": str, "hold_back": (int, float), "known": int},
-    "outputs": {"determination": str},
+    "outputs": {"determination": str, "language": str},
     "review": {"by": str, "on": object},
 }  # fmt: skip
 
@@ -139,6 +141,11 @@ class DatabasePlan:
     def accepted(self) -> str:
         """Why it may leave although a limit is missed, and who says so."""
         return str(self.document.get("thresholds", {}).get(_ACCEPTED, "")).strip()
+
+    @property
+    def language(self) -> str | None:
+        """Of report, card and determination."""
+        return self.document.get("outputs", {}).get("language")  # type: ignore[no-any-return]
 
     @property
     def ledger(self) -> Ledger | None:
@@ -269,6 +276,9 @@ def _asked_faults(document: Mapping[str, Any]) -> list[str]:
         for n, v in numbers.items()
         if isinstance(v, bool) or not isinstance(v, int | float) or not 0 <= v <= 1
     ]
+    outputs = document.get("outputs", {})
+    if isinstance(outputs, dict) and outputs.get("language", ENGLISH) not in list(LANGUAGES):
+        faults.append(f"[outputs]: language must be one of {', '.join(LANGUAGES)}")
     asked = document.get("assess", {})
     held = asked.get("hold_back", 0.1) if isinstance(asked, dict) else 0.1
     if isinstance(held, bool) or (
@@ -336,12 +346,12 @@ def held_back(database: Database, wanted: float, key: Key) -> tuple[Database, Da
 
 def run_database(
     plan: DatabasePlan, out: str | Path, *, overwrite: bool = False, spend_again: bool = False,
-    other_people: bool = False,
+    other_people: bool = False, language: str | None = None,
 ) -> DatabaseRun:  # fmt: skip
     """Do what a plan says, and write the release with its reports: whole or not at all.
 
     spend_again: noise that a stopped run had begun to draw may be drawn, and paid for, again. other_people:
-    nobody in the data was paid for before, by another ledger.
+    nobody in the data was paid for before, by another ledger. language: in place of the plan's.
     """
     out = Path(out)
     DatabaseRelease.require_place(out, overwrite=overwrite)
@@ -350,7 +360,7 @@ def run_database(
     ledger = plan.ledger
     if ledger is None:
         database, control = plan.parted(plan.database())
-        return _finished(plan, plan.release(database), database, control, out, said, overwrite)
+        return _finished(plan, plan.release(database), database, control, out, said, overwrite, language)
     whole = as_trusted(plan.database(), ledger)
     require_paid(plan.synthesis, whole)
     source = noted(from_folder(plan.document["database"]["data"], plan.folder))
@@ -359,14 +369,14 @@ def run_database(
         database, control = plan.parted(whole, place.split_key)
         folder = people_kept(place, plan.synthesis, database, ledger, again=spend_again)
         made = replace(DatabaseRelease.load(folder), draft=plan.draft)
-        done = _finished(plan, made, database, control, out, said, overwrite)
+        done = _finished(plan, made, database, control, out, said, overwrite, language)
         place.remove()
     return done
 
 
 def _finished(
     plan: DatabasePlan, made: DatabaseRelease, database: Database, control: Database | None, out: Path,
-    said: Said | None, overwrite: bool,
+    said: Said | None, overwrite: bool, language: str | None,
 ) -> DatabaseRun:  # fmt: skip
     """The release judged, and written with its reports."""
     from sfumato.plan.database_determination import determination_page
@@ -386,5 +396,5 @@ def _finished(
         if said is not None:
             determination_page(plan, said, database, made, found).save(folder / "determination.html")
 
-    made.save(out, overwrite=overwrite, reports=reports)
+    made.save(out, overwrite=overwrite, reports=reports, language=language or plan.language)
     return DatabaseRun(out, made, found, "" if found.met else plan.accepted)

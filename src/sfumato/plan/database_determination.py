@@ -47,7 +47,7 @@ def _data(plan: DatabasePlan, database: Database, release: DatabaseRelease) -> D
             (f"table {name}", f"{table.rows():,} rows; columns left out: {listed(gone, 20) or 'none'}")
         )
     rows += [(f"link {link.place}", f"to {link.target}") for link in database.links]
-    return DataTable(("of the run", "what"), rows, "What was released")
+    return DataTable(("of the run", "what"), rows, "What was released", words=(0,), mixed=(1,))
 
 
 def _known(plan: DatabasePlan, found: Assessment) -> tuple[str, ...]:

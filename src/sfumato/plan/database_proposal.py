@@ -33,8 +33,19 @@ def propose_database(data: str, folder: Path) -> tuple[Database, str, str]:
         if database[database.root].schema[c].kind is not Kind.DATE
     ]  # fmt: skip
     faults = any(d.fatal for d in database.differences)
-    text = _plan_text(_relative(data, folder), codes, quasi, _persons(database), faults)
+    text = _plan_text(_relative(data, folder), codes, quasi, _concepts(database), _persons(database), faults)
     return database, database_toml(database), text
+
+
+def _concepts(database: Database) -> list[str]:
+    """The concepts of a CDM that say what somebody has or got: numbers, of which no dictionary is asked."""
+    return [
+        f"{name}.{column}"
+        for name, table in database.tables.items()
+        if database.form.startswith("omop") and database.route(name)
+        for column in table.schema.of_role(Role.SENSITIVE)
+        if column.casefold().endswith("_concept_id") and table.schema[column].kind is Kind.NOMINAL
+    ]
 
 
 def _persons(database: Database) -> int:
@@ -78,7 +89,9 @@ def _dictionary(database: Database, table: str, column: str) -> str:
     return best if shares.get(best, 0.0) >= _NEARLY_ALL else ""
 
 
-def _plan_text(data: str, codes: Mapping[str, str], quasi: list[str], persons: int, faults: bool) -> str:
+def _plan_text(
+    data: str, codes: Mapping[str, str], quasi: list[str], concepts: list[str], persons: int, faults: bool
+) -> str:
     mend = "# Its keys do not hold. This leaves out rows without a person, and empties ids of no row:"
     lines = [
         "# A plan for linked tables. Every line is a guess to be reviewed; database.toml says what was "
@@ -96,6 +109,12 @@ def _plan_text(data: str, codes: Mapping[str, str], quasi: list[str], persons: i
         ]  # fmt: skip
     else:
         lines += ["# Not anonymous: codes and gaps remain.", "[pseudonyms]", 'coarsen_dates = "week"', ""]
+    if concepts and not codes:
+        lines += [
+            "# Instead of [pseudonyms]: any m of these concepts of a person, with columns, fit k persons.",
+            "# [codes]", "# k = 5", f"# m = {_M}", f"# codes = {json.dumps(concepts)}",
+            f"# columns = {json.dumps(quasi)}", "",
+        ]  # fmt: skip
     held = suggested(persons)
     source = next(limit for limit in AGREEMENT.limits if limit.name == GAIN)
     lines += [

@@ -66,7 +66,7 @@ def _data(plan: PlanDocument, step: Step, release: Release, prepared: Prepared) 
         ("plan", f"{plan.name}, digest {plan.digest}"),
         ("plan signed", f"{signed[0]}, {signed[1].isoformat()}" if signed and not plan.draft else "no"),
     ]
-    return DataTable(("of the run", "what"), rows, "What was released")
+    return DataTable(("of the run", "what"), rows, "What was released", words=(0,), mixed=(1,))
 
 
 def _known(plan: PlanDocument, release: Release) -> DataTable:
@@ -77,8 +77,9 @@ def _known(plan: PlanDocument, release: Release) -> DataTable:
         if n in schema
     ]
     return DataTable(
-        ("column", "in the release", "why it was taken so"), rows, "What an intruder is taken to know"
-    )
+        ("column", "in the release", "why it was taken so"), rows, "What an intruder is taken to know",
+        words=(1, 2),
+    )  # fmt: skip
 
 
 def worst_attacks(assessment: Assessment) -> Section:
@@ -86,7 +87,7 @@ def worst_attacks(assessment: Assessment) -> Section:
     attacks = sorted((s for s in assessment.scores if counts_as_risk(s)), key=excess, reverse=True)
     rows = [(s.name, round(s.value, 4), round(excess(s), 4), s.knowledge) for s in attacks[:_WORST]]
     head = ("attack", "succeeds for", "at most, beyond control or guess", "the intruder knows")
-    table = [DataTable(head, rows, "The attacks that gain most")] if rows else []
+    table = [DataTable(head, rows, "The attacks that gain most", words=(0, 3))] if rows else []
     return Section("The run", gained(assessment), table)
 
 

@@ -43,7 +43,7 @@ class PlanDocument:
         found: list[Fault] = list(faults)
         if not found:
             return
-        said = sorted({(line_of(at, self.lines), f"{_spelt(at)} {words}".strip()) for at, words in found})
+        said = sorted({(line_of(at, self.lines), _fault(at, words)) for at, words in found})
         number = f"{len(said)} fault{'s' * (len(said) > 1)}"
         listing = "; ".join(f"line {line}: {words}" for line, words in said)
         raise PlanError(f"{self.name} has {number}: {listing}.", hint=self._advice, faults=said)
@@ -230,6 +230,11 @@ def _spelt(at: Sequence[str | int]) -> str:
         return f"{at[0][:-1]} {at[1] + 1}{f': {rest}' if rest else ''}"
     head, rest = at[0], ".".join(map(str, at[1:]))
     return f"[{head}]{f' {rest}' if rest else ''}"
+
+
+def _fault(at: Place, words: str) -> str:
+    """Where and what, as one sentence: 'step 1 needs rows', 'step 1: criteria: ...'."""
+    return f"{_spelt(at)}{words if words.startswith(':') else f' {words}'}".strip()
 
 
 def _digest(document: Mapping[str, Any]) -> str:

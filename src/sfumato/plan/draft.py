@@ -6,7 +6,8 @@ Nothing is signed: every guess waits for a person, and the plan that was run lie
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from sfumato.plan.limits import AGREEMENT, PUBLIC
 from sfumato.plan.outcome import Run
 from sfumato.plan.plan import Plan
 from sfumato.plan.proposal import Proposal, propose, write
+from sfumato.plan.spec import NAME
 from sfumato.schema import Schema
 
 _OWN = ("local", "optimal")  # of which the better one is taken
@@ -69,13 +71,14 @@ def draft(
         keep_text=keep_text,
         **options,
     )
-    plan = _written(found, folder, overwrite)
-    own = plan.steps[0].method
-    choice = choose(plan, found.nodes, own if method or own not in _OWN else None)
-    if choice.method != own:
-        found = found.by(choice.method)
-        plan = _written(found, folder, True)
-    return Draft(found, folder / "plan.toml", choice, plan.run(out, overwrite=overwrite), data)
+    with _as_it_was(folder):
+        plan = _written(found, folder, overwrite)
+        own = plan.steps[0].method
+        choice = choose(plan, found.nodes, own if method or own not in _OWN else None)
+        if choice.method != own:
+            found = found.by(choice.method)
+            plan = _written(found, folder, True)
+        return Draft(found, folder / "plan.toml", choice, plan.run(out, overwrite=overwrite), data)
 
 
 def draft_synthetic(
@@ -91,14 +94,37 @@ def draft_synthetic(
     if rows is None:
         rows = _two_digits(found.rows)
         found = replace(found, plan=found.plan.replace("\nrows = 0\n", f"\nrows = {rows}\n", 1))
-    plan = _written(found, folder, overwrite)
-    return Draft(found, folder / "plan.toml", Choice(SYNTHETIC, {}), plan.run(out, overwrite=overwrite))
+    with _as_it_was(folder):
+        plan = _written(found, folder, overwrite)
+        return Draft(found, folder / "plan.toml", Choice(SYNTHETIC, {}), plan.run(out, overwrite=overwrite))
 
 
 def _two_digits(rows: int) -> int:
     """About as many rows, at most: how many people there are is not told exactly."""
     step = int("1" + "0" * max(0, len(str(rows)) - 2))
     return max(1, rows // step * step)
+
+
+@contextmanager
+def _as_it_was(folder: Path) -> Iterator[None]:
+    """Where what is asked is refused, the folder of the plan is as it was before: not there, or unchanged.
+
+    An interruption leaves the plan: the work that was done goes on with it.
+    """
+    there = folder.is_dir()
+    paths = [folder / name for name in ("plan.toml", "schema.toml", NAME)]
+    before = {path: path.read_bytes() for path in paths if path.is_file()}
+    try:
+        yield
+    except Exception:
+        for path in paths:
+            if path in before:
+                path.write_bytes(before[path])
+            else:
+                path.unlink(missing_ok=True)
+        if not there and folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+        raise
 
 
 def _is_ours(found: Proposal, path: Path) -> bool:

@@ -18,6 +18,7 @@ import pyarrow as pa
 from sfumato.counts import Counts
 from sfumato.description.one_way import gaps, one_way, open_table
 from sfumato.errors import DataError
+from sfumato.features.numbers import numbers
 from sfumato.io.atomic import owner_only
 from sfumato.schema import Kind, Role
 from sfumato.table import Table
@@ -118,10 +119,10 @@ def _part(name: str, type_: str, binned: bool, counts: Counts) -> pa.Table:
     n = np.zeros(len(levels) + 1, np.int64)
     n[counts.codes[:, 0]] = counts.n
     if binned:
-        numbers = _numbers(levels)
-        finite = np.isfinite(numbers)
-        edges = _edges(numbers[finite], n[:-1][finite])
-        rows = np.bincount(_place(edges, numbers[finite]), n[:-1][finite], len(edges)).astype(np.int64)
+        found = numbers(levels, counts.codebooks[0].column)
+        finite = np.isfinite(found)
+        edges = _edges(found[finite], n[:-1][finite])
+        rows = np.bincount(_place(edges, found[finite]), n[:-1][finite], len(edges)).astype(np.int64)
         what, value, low = ["bin"] * len(edges), [""] * len(edges), edges.tolist()
     else:
         rows, what = n[:-1], ["code"] * len(levels)
@@ -131,13 +132,6 @@ def _part(name: str, type_: str, binned: bool, counts: Counts) -> pa.Table:
          "value": [*value, ""], "low": [*low, 0.0], "n": [*rows.tolist(), gaps(counts)]},
         schema=_SCHEMA,
     )  # fmt: skip
-
-
-def _numbers(levels: pa.Array) -> NDArray[np.float64]:
-    if pa.types.is_temporal(levels.type):
-        levels = levels.cast(pa.int32() if pa.types.is_date32(levels.type) else pa.int64())
-    found: NDArray[np.float64] = levels.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return found
 
 
 def _edges(values: NDArray[np.float64], n: NDArray[Any]) -> NDArray[np.float64]:
@@ -225,11 +219,9 @@ def _moved(name: str, before: dict[str, list[Any]], counts: Counts) -> tuple[Mov
     cells = gone = 0
     if "bin" in before["what"]:
         edges = np.array(before["low"][:-1])
-        numbers = _numbers(levels)
-        finite = np.isfinite(numbers)
-        now: Any = (
-            np.bincount(_place(edges, numbers[finite]), n[:-1][finite], len(edges)) if len(edges) else []
-        )
+        found = numbers(levels, counts.codebooks[0].column)
+        finite = np.isfinite(found)
+        now: Any = np.bincount(_place(edges, found[finite]), n[:-1][finite], len(edges)) if len(edges) else []
         fresh = np.append(now, gaps(counts))
     else:
         known = {v: i for i, v in enumerate(before["value"][:-1])}

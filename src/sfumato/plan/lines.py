@@ -16,19 +16,25 @@ Place = tuple[str | int, ...]
 def line_numbers(text: str) -> dict[Place, int]:
     """The line of each table and entry, by its path; items of an array of tables count from 0."""
     found: dict[Place, int] = {(): 1}
-    arrays: dict[Place, int] = {}
-    table: Place = ()
-    for number, statement in statements(text):
+    for number, statement, table in entries(text):
         if statement.startswith("["):
-            double = statement.startswith("[[")
-            table = _numbered(_header(statement), arrays, new=double)
             found.setdefault(table, number)
-            if double:
+            if statement.startswith("[["):
                 found.setdefault(table[:-1], number)
         else:
             for place in _paths(tomllib.loads(statement)):
                 found.setdefault((*table, *place), number)
     return found
+
+
+def entries(text: str) -> Iterator[tuple[int, str, Place]]:
+    """Each statement with the line it begins on and the table it stands in; a header, with its own."""
+    arrays: dict[Place, int] = {}
+    table: Place = ()
+    for number, statement in statements(text):
+        if statement.startswith("["):
+            table = _numbered(_header(statement), arrays, new=statement.startswith("[["))
+        yield number, statement, table
 
 
 def line_of(place: Place, lines: Mapping[Place, int]) -> int:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.counts import Counts
 from sfumato.description.one_way import open_table
@@ -40,6 +42,11 @@ def chains(table: Table, columns: Sequence[Column], sizes: Mapping[str, int]) ->
         return {}
     counted = open_table(table, names).tabulate(pairs)
     settled = {(a, b) for a, b in pairs if nests(counted[(a, b)])}
+    return arranged(names, settled)
+
+
+def arranged(names: Sequence[str], settled: set[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """{finest column: those above it}, no column in two. names: fine to coarse. settled: (fine, coarse)."""
     found: dict[str, tuple[str, ...]] = {}
     free = list(names)
     for name in names:
@@ -54,12 +61,15 @@ def chains(table: Table, columns: Sequence[Column], sizes: Mapping[str, int]) ->
 
 def nests(counts: Counts) -> bool:
     """Whether each value of the first column stands with one of the second, and that is no chance."""
-    codes, n = counts.codes, counts.n.astype(float)
+    gap, none_above = (len(book.levels) for book in counts.codebooks)
+    return settles(counts.codes, counts.n.astype(float), gap, none_above)
+
+
+def settles(codes: NDArray[Any], n: NDArray[np.float64], gap: int, none_above: int) -> bool:
+    """The same of pairs of codes that occur, each once, and their rows. gap, none_above: codes of missing."""
     fine, place = np.unique(codes[:, 0], return_inverse=True)
-    if len(fine) != counts.cells:
+    if len(fine) != len(codes):
         return False
-    gap = len(counts.codebooks[0].levels)
-    none_above = len(counts.codebooks[1].levels)
     if (codes[codes[:, 0] == gap, 1] != none_above).any():
         return False  # something is known of rows whose own value is missing
     rows = np.bincount(place, n)

@@ -185,7 +185,9 @@ def _run(plan: PlanDocument, step: Step, release: Release) -> Section:
     for number, one in enumerate((*plan.before(step), step), 1):
         settings = ", ".join(f"{k} = {short(v)}" for k, v in one.settings.items()) or "no settings"
         rows.append((str(number), one.name, one.method, settings, one.declaration.summary))
-    blocks: list[Block] = [DataTable(("", "step", "method", "settings", "what it does"), rows, "Steps")]
+    blocks: list[Block] = [
+        DataTable(("", "step", "method", "settings", "what it does"), rows, "Steps", words=(4,))
+    ]
     extra = release.internal.extra if release.internal is not None else {}
     prose = "What the plan asked for, and what came of it."
     if "rows" in extra and "search" in extra:
@@ -195,7 +197,7 @@ def _run(plan: PlanDocument, step: Step, release: Release) -> Section:
             for c in extra["explanation"]["columns"]
         ]
         head = ("column", "values before", "values after", "loss (0 to 1)", "share of all loss")
-        blocks.append(DataTable(head, lost, "What each quasi-identifier lost"))
+        blocks.append(DataTable(head, lost, "What each quasi-identifier lost", words=(4,)))
     return Section("The run", prose, blocks)
 
 
@@ -232,7 +234,8 @@ def _columns(plan: PlanDocument, release: Release, prepared: Prepared) -> Sectio
         rows.append((column.name, str(column.kind), str(column.role), what, guess, column.reason))
     head = ("column", "kind", "role", "what happened", "reviewed?", "why this kind and role")
     words = f"{len(release.columns)} of {len(schema)} columns are in the release."
-    return Section("The columns", words, [DataTable(head, rows, "Columns", folded=len(rows) > 30)])
+    table = DataTable(head, rows, "Columns", folded=len(rows) > 30, words=(1, 2, 3, 4, 5))
+    return Section("The columns", words, [table])
 
 
 def fate(role: object, entry: Mapping[str, Any]) -> str:
@@ -253,7 +256,8 @@ def _preparation(prepared: Prepared) -> Section:
     if prepared.findings:
         head = ("columns", "what", "what to do")
         many = len(prepared.findings) > 20
-        blocks.append(DataTable(head, prepared.findings, "What was found before the steps", folded=many))
+        title = "What was found before the steps"
+        blocks.append(DataTable(head, prepared.findings, title, folded=many, words=(1, 2)))
     if prepared.ratios:
         ratios = [(name, round(ratio, 2)) for name, ratio in prepared.ratios]
         blocks.append(
@@ -284,4 +288,5 @@ def _drift(drift: Drift, notable: float, together: str) -> Section:
         "missing now",
     )
     words = [*drift.sentences(notable), *([together[:1].upper() + together[1:]] if together else [])]
-    return Section("What changed since", words, [DataTable(head, rows, "Drift", folded=len(rows) > 30)])
+    table = DataTable(head, rows, "Drift", folded=len(rows) > 30, words=(5, 6))
+    return Section("What changed since", words, [table])

@@ -84,6 +84,7 @@ def propose(
     known: Schema | None = None,
     settings: Mapping[str, Any] | None = None,
     keep_text: bool = False,
+    scanned: Table | None = None,
     **options: Any,
 ) -> Proposal:
     """Look at data and propose how to release it.
@@ -94,13 +95,14 @@ def propose(
     known: what a person has written of the columns; the rest is guessed.
     settings: of the step, beside k, as method and l; by default those that fit the data.
     keep_text: free text stays in.
+    scanned: the data as it was read with these options already, free text and all.
     options: how the data is read, as for `scan`. A password in the address of a database is left out: the
         plan names a variable in its place.
     """
     who = recipient_of(recipient)
     k = who.k if k is None else k
     if known is None:
-        table = _without_blanks(scan(data, keep_text=True, **options))
+        table = _without_blanks(scan(data, keep_text=True, **options) if scanned is None else scanned)
     else:
         table = scan_as(data, known, **options)
     meant = update(known, table)
@@ -167,6 +169,11 @@ def _bands(guesses: Sequence[Guess], values: Mapping[str, Values]) -> dict[str, 
         told = float(-(shares * np.log2(shares)).sum())
         found[column.name] = told, entry_line(column.name, Role.QUASI_IDENTIFIER, hierarchy)
     return {name: found[name][1] for name in sorted(found, key=lambda c: -found[c][0])[:_BANDED]}
+
+
+def bands_of(table: Table) -> dict[str, str]:
+    """Of a table that is released: for numbers that tell most of a person, the lines that band them."""
+    return _bands([Guess(column) for column in table.schema], _values(table))
 
 
 def _people(table: Table, rows: int) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 import tomli_w
 
+from sfumato.languages import ENGLISH, current
 from sfumato.plan.limits import GAIN, LARGEST_RISK, SMALLEST_CLASS, Limit, Recipient
 from sfumato.plan.spec import NAME, VERSION
 from sfumato.schema import Column, Kind, Role, Schema
@@ -160,8 +161,15 @@ def plan_text(
             recipient=asked.recipient.name,
             limits="".join(map(_limit, asked.limits)),
         ),
+        *_language(),
     ]
     return "".join(parts)
+
+
+def _language() -> list[str]:
+    """The last entry of [outputs]: the language that is spoken, so that the plan's pages stay in it."""
+    words = "of the report, the card and the determination"
+    return [] if current() == ENGLISH else [_with_comment(f'language = "{current()}"', words)]
 
 
 def _promise(step: ProposedStep, k: int) -> str:

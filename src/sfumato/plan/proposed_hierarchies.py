@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -49,6 +49,7 @@ _POSTCODE = frozenset(
 _ICD9 = re.compile(r"(\d{1,3}(\.\d{1,2})?|\d{4,5}|V\d{2}\.?\d{0,2}|E\d{3}\.?\d?)", re.IGNORECASE)
 _ICD10 = re.compile(r"[A-Z]\d[0-9A-Z]\.?[0-9A-Z]{0,4}[-+*!]?", re.IGNORECASE)
 _COMPACT_DAY = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])([0-2]\d|3[01])")
+_CODE = re.compile(r"[A-Za-z0-9.-]{2,10}")
 _DIGITS = re.compile(r"\d{2,10}")
 _BRITISH = re.compile(r"[A-Z]{1,2}\d[A-Z\d]?\s*\d[A-Z]{2}", re.IGNORECASE)
 _CANADIAN = re.compile(r"[A-Z]\d[A-Z] ?(\d[A-Z]\d)?", re.IGNORECASE)
@@ -94,6 +95,35 @@ def proposed(column: Column, values: Values) -> tuple[Recipe | None, str]:
         if effective is not None:
             return effective, why
     return (SUPPRESS, "values without a known order: the value, or nothing") if known else (None, "")
+
+
+def alternatives(column: Column, values: Values) -> list[tuple[Recipe, str]]:
+    """Every recipe that fits the values, and why; the one that is proposed first, "suppress" last."""
+    found: list[tuple[Recipe, str]] = []
+    known = replace(column, role=Role.QUASI_IDENTIFIER)
+    for given, why in (*_candidates(known, values, True), *_further(column, values)):
+        effective = _effective(given, values)
+        if effective is not None and all(effective != other for other, _ in found):
+            found.append((effective, why))
+    return [*found, (SUPPRESS, "the value, or nothing")]
+
+
+def _further(column: Column, values: Values) -> Iterator[tuple[Recipe, str]]:
+    """Recipes that fit by form, though nothing says that they are meant."""
+    if values.numbers and column.kind in (Kind.NUMERIC, Kind.ORDINAL):
+        span = max(values.numbers) - min(values.numbers)
+        if span > 0:
+            step = 10.0 ** (math.floor(math.log10(span)) - 1)
+            widths = [
+                int(w) if w >= 1 else float(f"{w:.10g}") for w in (step, 5 * step, 10 * step, 50 * step)
+            ]
+            yield {"recipe": "intervals", "widths": widths}, "numbers, rounded to bands of equal width"
+        yield from _amounts(values)
+    lengths = {len(t) for t in values.texts}
+    if column.kind is Kind.NOMINAL and len(lengths) == 1 and values.all(_CODE):
+        keep = list(range(lengths.pop() - 1, 0, -1))
+        if keep:
+            yield {"recipe": "prefixes", "keep": keep}, "codes of equal length, by their first characters"
 
 
 def age_unit(column: Column) -> str:

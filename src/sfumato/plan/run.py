@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.errors import DataError, OutputError, SchemaError, listed
+from sfumato.languages import speaking
 from sfumato.plan import drift as drifting
 from sfumato.plan.aggregates import judged_aggregates
 from sfumato.plan.assembly import written
@@ -72,6 +73,7 @@ def run(
     spend_again: bool = False,
     other_people: bool = False,
     source: str | None = None,
+    language: str | None = None,
 ) -> Run:
     """Do what a plan says, and write the release.
 
@@ -85,6 +87,7 @@ def run(
     spend_again: draw noise again that a stopped run had drawn and lost; both count.
     other_people: nobody in the data was paid for before, by another ledger than the plan's.
     source: where a frame was read from, which the plan's ledger pays for; of a file it is known.
+    language: of report, card and determination, in place of the plan's.
     """
     out = Path(out)
     refuse_folder(out)
@@ -135,7 +138,8 @@ def run(
                    prepared=prepared, split=split, notes=said, together=earlier.note,
                    aggregates=judged_aggregates(plan, opened.table), tables=counted)  # fmt: skip
         instead_of = found == "other" and not is_draft(out)
-        return written(bench, done, opened, marks(previous), instead_of=instead_of)
+        with speaking(language or plan.table("outputs").get("language")):
+            return written(bench, done, opened, marks(previous), instead_of=instead_of)
 
 
 # -- doing ---------------------------------------------------------------------------------------------

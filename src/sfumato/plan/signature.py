@@ -25,7 +25,13 @@ def sign(path: str | Path, name: str, *, on: date | None = None, all_reviewed: b
         refused.
     """
     path = Path(path)
-    plan = Plan.read(path)
+    after = signed(Plan.read(path), name, on=on, all_reviewed=all_reviewed)
+    write_text(path, after.text, overwrite=True, private=False)
+    return after
+
+
+def signed(plan: Plan, name: str, *, on: date | None = None, all_reviewed: bool = False) -> Plan:
+    """The plan as it is when a person has signed it; its `text` is the file to keep. Writes nothing."""
     name = " ".join(name.split())
     if not name or not name.isprintable():
         raise ParameterError(
@@ -41,14 +47,13 @@ def sign(path: str | Path, name: str, *, on: date | None = None, all_reviewed: b
     text = plan.text.replace("\r\n", "\n")
     if open_:
         text = _reviewed(text, set(open_))
-    signed = _with_review(text, name, on or date.today(), plan.digest)
-    after = Plan.from_toml(signed, folder=plan.folder, name=plan.name)
+    text = _with_review(text, name, on or date.today(), plan.digest)
+    after = Plan.from_toml(text, folder=plan.folder, name=plan.name)
     if after.draft or after.digest != plan.digest:
         raise PlanError(
-            f"{path.name} is written in a way that cannot be signed by the program.",
+            f"{plan.name} is written in a way that cannot be signed by the program.",
             hint="set reviewed = true, and by and on under [review], by hand",
         )
-    write_text(path, signed, overwrite=True, private=False)
     return after
 
 

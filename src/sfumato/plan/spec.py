@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from sfumato.languages import LANGUAGES
 from sfumato.methods.declaration import Does
 from sfumato.methods.names import MethodTable
 from sfumato.methods.shapes import Day, Flag, ListOf, Number, Record, TableOf, Tagged, Text, described
@@ -185,6 +186,7 @@ PLAN = Record(
             {
                 "format": Text("Of the data.", _FORMATS),
                 "reports": ListOf(Text("", ("html", "md", "json")), "Formats of the internal report."),
+                "language": Text("Of the report, the card and the determination.", tuple(LANGUAGES)),
                 "determination": Text(
                     "The form that sfumato determination new writes: its page goes with it."
                 ),

@@ -178,6 +178,6 @@ def tables_page(step: Step, release: Release, found: PublishedTables) -> Page:
         rows = [(reason or "shown", why.count(reason)) for reason in sorted(set(why))]
     safe = "Every count has noise." if step.method == "noise" else "Nothing small can be told."
     verdict = safe if found.met else "NOT MET: small counts can be told, or nobody looked."
-    blocks = [DataTable(("cells", "how many"), rows, "Why cells are withheld")] if rows else []
+    blocks = [DataTable(("cells", "how many"), rows, "Why cells are withheld", words=(0,))] if rows else []
     promised = Section("What was promised", "The release says this of itself.", [Promises(release.guarantee)])
     return Page("Tables to publish", "", [Section("In short", [verdict, found.sentence], blocks), promised])

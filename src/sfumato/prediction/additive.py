@@ -27,12 +27,12 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.features.grid import Codes
+from sfumato.methods.declaration import declares
 from sfumato.prediction import parameters as declared
 from sfumato.prediction.calibration import BINS, fitted, moments, where
 from sfumato.prediction.estimator import Floats, PrivateClassifier, Training
 from sfumato.prediction.fit_budget import FitBudget
-from sfumato.prediction.grid import Codes
 from sfumato.prediction.models import AdditiveModel, ReleasedModel, name_for
 from sfumato.prediction.rule import AdditivePlan, additive_plan, certain
 from sfumato.prediction.shrinkage import log_odds_of, monotone_weights, totals
@@ -47,14 +47,8 @@ Ints = NDArray[np.int64]
 
 
 @declares(
-    Declaration(
-        "additive",
-        Does.FIT,
-        "A private risk score that adds up one number per feature.",
-        page="additive-score.md",
-        claims=("PureDP", "ApproxDP"),
-        needs=(Need.PUBLIC_DOMAIN, Need.TARGET),
-        closed=declared.CLOSED,
+    declared.private_score(
+        "additive", "A private risk score that adds up one number per feature.", "additive-score.md"
     )
 )
 class AdditiveScore(PrivateClassifier):
@@ -65,6 +59,8 @@ class AdditiveScore(PrivateClassifier):
     >>> score.guarantee_.claims[0].title
     'differential privacy with epsilon = 5'
     """
+
+    bins: int | None
 
     def __init__(
         self,
@@ -80,14 +76,7 @@ class AdditiveScore(PrivateClassifier):
         max_rows_per_person: Annotated[int, declared.MAX_ROWS_PER_PERSON] = 1,
         anyway: Annotated[bool, declared.ANYWAY] = False,
     ) -> None:
-        self.epsilon = epsilon
-        self.schema = schema
-        self.declared_rows = declared_rows
-        self.bins = bins
-        self.classes = classes
-        self.monotone = monotone
-        self.max_rows_per_person = max_rows_per_person
-        self.anyway = anyway
+        self._keep(locals())
 
     _purpose = "additive score"
 

@@ -19,9 +19,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from sfumato.errors import ParameterError, SfumatoError, listed
+from sfumato.features.inputs import Feature, FeatureError
 from sfumato.io.atomic import atomic_file
 from sfumato.prediction.content import content_of, model_of
-from sfumato.prediction.inputs import Feature, FeatureError
 from sfumato.prediction.models import ReleasedModel, Scored, ScoreExplanation
 from sfumato.privacy.signatures import Purpose, SigningKey, Trust, canonical, signed
 

@@ -23,7 +23,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.prediction.grid import Axis, Codes
+from sfumato.features.grid import Axis, Codes
 from sfumato.schema import Kind
 
 Floats = NDArray[np.float64]

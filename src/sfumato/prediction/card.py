@@ -26,8 +26,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import NoisyWarning, ParameterError, SchemaError, listed
+from sfumato.features.inputs import Feature, FeatureError, Inputs
 from sfumato.prediction.fit_budget import budget_for, debit
-from sfumato.prediction.inputs import Feature, FeatureError, Inputs
 from sfumato.prediction.models import ReleasedModel, plain_classes
 from sfumato.prediction.persons import rows_that_count
 from sfumato.prediction.score_counts import BINS, calibration, cells, counted, figures

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato._system import permissions
 from sfumato.errors import BudgetError, DataError, ParameterError, SfumatoError, SfumatoWarning, listed
+from sfumato.features.inputs import Feature, Inputs
 from sfumato.io.atomic import write_text
-from sfumato.prediction.inputs import Feature, Inputs
 from sfumato.prediction.perturbation import claim, noised, output
 from sfumato.prediction.structures import GrownTree, Node
 from sfumato.prediction.variables import TreeVariable

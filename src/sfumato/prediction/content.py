@@ -13,7 +13,7 @@ from dataclasses import fields
 from typing import Any
 
 from sfumato.errors import SfumatoError
-from sfumato.prediction.inputs import Feature
+from sfumato.features.inputs import Feature
 from sfumato.prediction.models import AdditiveModel, ForestModel, LogisticModel, ReleasedModel, StoredTree
 from sfumato.privacy.differential import ApproxDP, PureDP
 from sfumato.privacy.guarantee import Guarantee

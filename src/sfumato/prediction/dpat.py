@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import BudgetError, ParameterError
-from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.methods.declaration import declares
 from sfumato.prediction import parameters as declared
 from sfumato.prediction.ensemble import ALPHAS, real_alphas
 from sfumato.prediction.learner import Learner
@@ -115,16 +115,7 @@ class NoisyTrees(Learner):
 
 
 @declares(
-    Declaration(
-        "dpat",
-        Does.FIT,
-        "A noisy alpha-tree whose published claim of privacy is false.",
-        page="dpat.md",
-        claims=("NoGuarantee",),
-        needs=(Need.TARGET,),
-        command="tree",
-        closed=declared.CLOSED,
-    )
+    declared.shown_tree("dpat", "A noisy alpha-tree whose published claim of privacy is false.", "dpat.md")
 )
 class DPaT(NoisyTrees):
     """Park's differentially private alpha-tree, faithfully; it is **not** differentially private.
@@ -157,6 +148,8 @@ class DPaT(NoisyTrees):
 
     tree_: GrownTree
 
+    alpha: float
+
     def __init__(
         self,
         alpha: Annotated[float, declared.ALPHA] = 1.0,
@@ -166,26 +159,15 @@ class DPaT(NoisyTrees):
         thresholds: Annotated[int | None, declared.THRESHOLDS] = None,
         bounds: Annotated[Bounds, declared.BOUNDS] = None,
     ) -> None:
-        self.alpha = alpha
-        self.epsilon_per_call = epsilon_per_call
-        self.max_depth = max_depth
-        self.thresholds = thresholds
-        self.bounds = bounds
+        self._keep(locals())
 
     def _alphas(self) -> tuple[float, ...]:
         return (real_alpha(self.alpha),)
 
 
 @declares(
-    Declaration(
-        "edpat",
-        Does.FIT,
-        "Noisy alpha-trees of several alphas, whose published claim is false.",
-        page="dpat.md",
-        claims=("NoGuarantee",),
-        needs=(Need.TARGET,),
-        command="tree",
-        closed=declared.CLOSED,
+    declared.shown_tree(
+        "edpat", "Noisy alpha-trees of several alphas, whose published claim is false.", "dpat.md"
     )
 )
 class EDPaT(NoisyTrees):
@@ -206,6 +188,8 @@ class EDPaT(NoisyTrees):
     'no guarantee (a claim of differential privacy that does not hold)'
     """
 
+    alphas: Sequence[float]
+
     def __init__(
         self,
         alphas: Annotated[Sequence[float], declared.ALPHAS] = ALPHAS,
@@ -215,11 +199,7 @@ class EDPaT(NoisyTrees):
         thresholds: Annotated[int | None, declared.THRESHOLDS] = None,
         bounds: Annotated[Bounds, declared.BOUNDS] = None,
     ) -> None:
-        self.alphas = alphas
-        self.epsilon_per_call = epsilon_per_call
-        self.max_depth = max_depth
-        self.thresholds = thresholds
-        self.bounds = bounds
+        self._keep(locals())
 
     def _alphas(self) -> tuple[float, ...]:
         return real_alphas(self.alphas)

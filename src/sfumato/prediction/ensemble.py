@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from sfumato.errors import ParameterError
-from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.methods.declaration import declares
 from sfumato.prediction import parameters as declared
 from sfumato.prediction.tree import PlainTrees, real_alpha
 from sfumato.prediction.variables import Bounds
@@ -24,15 +24,8 @@ def real_alphas(alphas: object) -> tuple[float, ...]:
 
 
 @declares(
-    Declaration(
-        "ensemble",
-        Does.FIT,
-        "The mean of alpha-trees over several alphas; it promises nothing.",
-        page="alpha-tree.md",
-        claims=("NoGuarantee",),
-        needs=(Need.TARGET,),
-        command="tree",
-        closed=declared.CLOSED,
+    declared.shown_tree(
+        "ensemble", "The mean of alpha-trees over several alphas; it promises nothing.", "alpha-tree.md"
     )
 )
 class AlphaEnsemble(PlainTrees):
@@ -51,6 +44,8 @@ class AlphaEnsemble(PlainTrees):
 
     _title = "Alpha-trees"
 
+    alphas: Sequence[float]
+
     def __init__(
         self,
         alphas: Annotated[Sequence[float], declared.ALPHAS] = ALPHAS,
@@ -62,13 +57,7 @@ class AlphaEnsemble(PlainTrees):
         thresholds: Annotated[int | None, declared.THRESHOLDS] = None,
         bounds: Annotated[Bounds, declared.BOUNDS] = None,
     ) -> None:
-        self.alphas = alphas
-        self.max_depth = max_depth
-        self.min_split = min_split
-        self.min_leaf = min_leaf
-        self.min_gain = min_gain
-        self.thresholds = thresholds
-        self.bounds = bounds
+        self._keep(locals())
 
     def _alphas(self) -> tuple[float, ...]:
         return real_alphas(self.alphas)

@@ -18,11 +18,11 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import DataError, ParameterError, SchemaError, listed
+from sfumato.features.grid import STEPS, Codes, FeatureGrid, bounded
+from sfumato.features.inputs import Feature
 from sfumato.methods.declaration import Spending
 from sfumato.prediction.artefact import write
 from sfumato.prediction.fit_budget import FitAndCard, FitBudget, budget_for, debit
-from sfumato.prediction.grid import STEPS, Codes, FeatureGrid, bounded
-from sfumato.prediction.inputs import Feature
 from sfumato.prediction.models import ReleasedModel, ScoreExplanation, checked_name, plain_classes
 from sfumato.prediction.persons import rows_that_count
 from sfumato.prediction.rule import refuse, warn

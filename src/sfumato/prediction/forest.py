@@ -25,14 +25,14 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.features.grid import STEPS, Codes
+from sfumato.methods.declaration import declares
 from sfumato.methods.parameters import Parameter
 from sfumato.methods.shapes import Number
 from sfumato.prediction import parameters as declared
 from sfumato.prediction.calibration import BINS, fitted, moments, where
 from sfumato.prediction.estimator import Floats, PrivateClassifier, Training
 from sfumato.prediction.fit_budget import FitBudget
-from sfumato.prediction.grid import STEPS, Codes
 from sfumato.prediction.impurity import LARGEST_ALPHA, SMALLEST_ALPHA, Impurity
 from sfumato.prediction.models import ForestModel, ReleasedModel, name_for
 from sfumato.prediction.nodes import linked, node_values, ordered
@@ -48,17 +48,7 @@ OUTCOMES, CALIBRATION = Fraction(1, 50), Fraction(1, 20)  # of epsilon; the tree
 EXPECTED_SLOPE = 2.0  # a mean of shrunk trees is too shy
 
 
-@declares(
-    Declaration(
-        "forest",
-        Does.FIT,
-        "A private forest of alpha-impurity trees.",
-        page="alpha-forest.md",
-        claims=("PureDP", "ApproxDP"),
-        needs=(Need.PUBLIC_DOMAIN, Need.TARGET),
-        closed=declared.CLOSED,
-    )
-)
+@declares(declared.private_score("forest", "A private forest of alpha-impurity trees.", "alpha-forest.md"))
 class AlphaForest(PrivateClassifier):
     """A differentially private forest of alpha-impurity trees.
 
@@ -67,6 +57,11 @@ class AlphaForest(PrivateClassifier):
     >>> score.guarantee_.claims[0].title
     'differential privacy with epsilon = 5'
     """
+
+    alpha: float
+    trees: int | None
+    depth: int | None
+    structure: float
 
     def __init__(
         self,
@@ -91,17 +86,7 @@ class AlphaForest(PrivateClassifier):
         max_rows_per_person: Annotated[int, declared.MAX_ROWS_PER_PERSON] = 1,
         anyway: Annotated[bool, declared.ANYWAY] = False,
     ) -> None:
-        self.epsilon = epsilon
-        self.schema = schema
-        self.alpha = alpha
-        self.trees = trees
-        self.depth = depth
-        self.structure = structure
-        self.declared_rows = declared_rows
-        self.classes = classes
-        self.monotone = monotone
-        self.max_rows_per_person = max_rows_per_person
-        self.anyway = anyway
+        self._keep(locals())
 
     _purpose = "alpha forest"
 

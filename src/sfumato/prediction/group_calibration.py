@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.prediction.grid import Codes
+from sfumato.features.grid import Codes
 from sfumato.privacy.grants import Grant
 from sfumato.privacy.noise import laplace
 

@@ -34,14 +34,14 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from sfumato.errors import NoisyWarning, ParameterError, listed
-from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.features.grid import Axis, Codes
+from sfumato.methods.declaration import declares
 from sfumato.methods.parameters import Parameter
 from sfumato.methods.shapes import Flag, ListOf, Text
 from sfumato.prediction import parameters as declared
 from sfumato.prediction.basis import Basis, FeatureShape, centred, places
 from sfumato.prediction.estimator import Floats, PrivateClassifier, Training
 from sfumato.prediction.fit_budget import FitBudget
-from sfumato.prediction.grid import Axis, Codes
 from sfumato.prediction.group_calibration import shifts, table_of
 from sfumato.prediction.models import LogisticModel, ReleasedModel, name_for
 from sfumato.prediction.objective import Perturbation, published
@@ -63,15 +63,11 @@ _CENTRE_STEPS = 2**10  # in which x is summed
 
 
 @declares(
-    Declaration(
+    declared.private_score(
         "logistic",
-        Does.FIT,
         "A private logistic regression: one jointly fitted risk score, explained per feature.",
-        page="private-logistic.md",
-        claims=("PureDP", "ApproxDP"),
-        needs=(Need.PUBLIC_DOMAIN, Need.TARGET),
+        "private-logistic.md",
         first=True,
-        closed=declared.CLOSED,
     )
 )
 class PrivateLogistic(PrivateClassifier):
@@ -84,6 +80,11 @@ class PrivateLogistic(PrivateClassifier):
     >>> score.guarantee_.claims[0].title
     'differential privacy with epsilon = 5'
     """
+
+    shape: str | None
+    groups: Sequence[str]
+    intervals: bool
+    population: bool
 
     def __init__(
         self,
@@ -116,17 +117,7 @@ class PrivateLogistic(PrivateClassifier):
         max_rows_per_person: Annotated[int, declared.MAX_ROWS_PER_PERSON] = 1,
         anyway: Annotated[bool, declared.ANYWAY] = False,
     ) -> None:
-        self.epsilon = epsilon
-        self.schema = schema
-        self.declared_rows = declared_rows
-        self.shape = shape
-        self.groups = groups
-        self.intervals = intervals
-        self.population = population
-        self.classes = classes
-        self.monotone = monotone
-        self.max_rows_per_person = max_rows_per_person
-        self.anyway = anyway
+        self._keep(locals())
 
     _purpose = "private logistic"
     _steps = 128

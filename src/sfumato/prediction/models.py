@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
-from sfumato.prediction.inputs import Fault, Feature, FeatureError, Inputs
+from sfumato.features.inputs import Fault, Feature, FeatureError, Inputs
 from sfumato.privacy.guarantee import Guarantee
 
 # A tree as it is written down: (feature, next nodes) of each inner node, and the values of all nodes.

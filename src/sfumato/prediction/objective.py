@@ -67,8 +67,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.features.grid import Codes
 from sfumato.prediction.basis import Basis
-from sfumato.prediction.grid import Codes
 from sfumato.prediction.loss import SteepLoss
 from sfumato.prediction.solver import LogisticObjective, minimize
 from sfumato.privacy.grants import Grant

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sfumato.methods.declaration import Declaration, Does, Need
 from sfumato.methods.parameters import Parameter
 from sfumato.methods.shapes import Flag, ListOf, Number, Plain, TableOf, Text
 
@@ -18,6 +19,24 @@ CLOSED = {
     "plan": "it is a model, not a release of rows: sfumato fit writes one, sfumato tree shows one",
     "map": "it is not a file of rows",
 }
+
+
+def private_score(name: str, summary: str, page: str, *, first: bool = False) -> Declaration:
+    """What a score says of itself whose fit is paid for once."""
+    return Declaration(
+        name, Does.FIT, summary, page=page, claims=("PureDP", "ApproxDP"),
+        needs=(Need.PUBLIC_DOMAIN, Need.TARGET), first=first, closed=CLOSED,
+    )  # fmt: skip
+
+
+def shown_tree(name: str, summary: str, page: str) -> Declaration:
+    """What a tree says of itself that promises nothing."""
+    return Declaration(
+        name, Does.FIT, summary, page=page, claims=("NoGuarantee",), needs=(Need.TARGET,), command="tree",
+        closed=CLOSED,
+    )  # fmt: skip
+
+
 _BY_TABLE = "the schema of a table says it; plain arrays are given in Python"
 
 EPSILON = Parameter(

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.prediction.grid import Codes
-from sfumato.prediction.inputs import Feature
+from sfumato.features.grid import Codes
+from sfumato.features.inputs import Feature
 from sfumato.privacy.grants import Grant
 from sfumato.privacy.noise import laplace
 

@@ -21,8 +21,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.features.grid import FeatureGrid
 from sfumato.prediction.fit_budget import FitBudget
-from sfumato.prediction.grid import FeatureGrid
 from sfumato.prediction.impurity import Impurity
 from sfumato.privacy.noise import Noisy, laplace, noisy_max
 

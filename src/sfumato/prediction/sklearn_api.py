@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
@@ -35,6 +36,10 @@ class SklearnApi(ABC):
     _learnt = ""  # the attribute that a fit sets
     classes_: NDArray[Any]
     n_features_in_: int
+
+    def _keep(self, settings: Mapping[str, object]) -> None:
+        """Every parameter as it was given, under its own name, as `clone` wants it: locals() of __init__."""
+        vars(self).update({name: value for name, value in settings.items() if name != "self"})
 
     @classmethod
     def _names(cls) -> list[str]:

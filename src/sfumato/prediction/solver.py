@@ -19,8 +19,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.features.grid import Codes
 from sfumato.prediction.basis import Basis
-from sfumato.prediction.grid import Codes
 from sfumato.prediction.loss import SteepLoss
 
 Floats = NDArray[np.float64]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
-from sfumato.methods.declaration import Declaration, Does, Need, declares
+from sfumato.methods.declaration import declares
 from sfumato.prediction import parameters as declared
 from sfumato.prediction.learner import Learner
 from sfumato.prediction.structures import GrownTree, Stopping, alpha_tree
@@ -44,15 +44,8 @@ class PlainTrees(Learner):
 
 
 @declares(
-    Declaration(
-        "tree",
-        Does.FIT,
-        "A decision tree that splits by alpha-divergence; it promises nothing.",
-        page="alpha-tree.md",
-        claims=("NoGuarantee",),
-        needs=(Need.TARGET,),
-        command="tree",
-        closed=declared.CLOSED,
+    declared.shown_tree(
+        "tree", "A decision tree that splits by alpha-divergence; it promises nothing.", "alpha-tree.md"
     )
 )
 class AlphaTree(PlainTrees):
@@ -81,6 +74,8 @@ class AlphaTree(PlainTrees):
 
     _title = "An alpha-tree"
 
+    alpha: float
+
     def __init__(
         self,
         alpha: Annotated[float, declared.ALPHA] = 1.0,
@@ -92,13 +87,7 @@ class AlphaTree(PlainTrees):
         thresholds: Annotated[int | None, declared.THRESHOLDS] = None,
         bounds: Annotated[Bounds, declared.BOUNDS] = None,
     ) -> None:
-        self.alpha = alpha
-        self.max_depth = max_depth
-        self.min_split = min_split
-        self.min_leaf = min_leaf
-        self.min_gain = min_gain
-        self.thresholds = thresholds
-        self.bounds = bounds
+        self._keep(locals())
 
     def _alphas(self) -> tuple[float, ...]:
         return (real_alpha(self.alpha),)

@@ -28,8 +28,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.features.grid import Codes
 from sfumato.prediction.basis import Basis
-from sfumato.prediction.grid import Codes
 from sfumato.prediction.objective import Perturbation, PublishedFit
 from sfumato.privacy.grants import Grant
 from sfumato.privacy.lattice import cube_and_laplace

@@ -22,7 +22,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError, listed
-from sfumato.schema import Column, Kind, Role, Schema
+from sfumato.features.columns import PLAIN, telling
+from sfumato.features.numbers import numbers
+from sfumato.features.thresholds import quantiles, steps
+from sfumato.schema import Column, Kind, Schema
 
 Codes: TypeAlias = NDArray[np.int32]
 Bounds: TypeAlias = Mapping[str, tuple[float, float]] | tuple[float, float] | None
@@ -30,8 +33,7 @@ Bounds: TypeAlias = Mapping[str, tuple[float, float]] | tuple[float, float] | No
 STEPS = 19  # thresholds between bounds, where the schema says no more: twentieths
 QUANTILES = 31  # thresholds where nothing is stated
 _MOST_LEVELS = 1000
-_LEFT_OUT = (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT)
-_KINDS = {Kind.NUMERIC: "number", Kind.ORDINAL: "ordered", Kind.FLAG: "flag", Kind.NOMINAL: "category"}
+_KINDS = {**PLAIN, Kind.ORDINAL: "ordered"}
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,9 @@ class TreeVariable:
     def codes(self, values: pa.Array) -> Codes:
         """Bins or levels of the cells, cuts + 1 where missing, -1 for a level that nobody declared."""
         if self.kind == "number":
-            numbers = _numbers(values)
-            codes = np.searchsorted(np.asarray(self.thresholds), numbers, side="left")
-            return np.where(np.isnan(numbers), self.cuts + 1, codes).astype(np.int32)
+            found = numbers(values)
+            codes = np.searchsorted(np.asarray(self.thresholds), found, side="left")
+            return np.where(np.isnan(found), self.cuts + 1, codes).astype(np.int32)
         known = pa.array(self.levels)
         found = pc.index_in(values.cast(known.type), known)
         codes = pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int32)
@@ -151,7 +153,7 @@ def variables_of(
     rows: pa.Table, schema: Schema, thresholds: int | None, bounds: Bounds
 ) -> tuple[TreeVariable, ...]:
     """The variables of a table; identifiers, weights, dates, texts and lists of codes give none."""
-    usable = [c for c in schema if c.role not in _LEFT_OUT and c.kind in _KINDS]
+    usable = [c for c in telling(schema) if c.kind in _KINDS]
     if not usable:
         raise DataError("no column can be used as a feature.", hint="numbers, flags and categories can")
     _check_bounds(bounds, [c.name for c in usable])
@@ -186,34 +188,13 @@ def _variable(column: Column, values: pa.Array, thresholds: int | None, bounds: 
         return TreeVariable(
             kind="number", thresholds=cuts, low=low, high=high, public=column.public, **shared
         )
-    numbers = _numbers(values)
+    found = numbers(values)
     if given is None:
-        cuts = quantiles(numbers[~np.isnan(numbers)], thresholds or QUANTILES)
+        cuts = quantiles(found[~np.isnan(found)], thresholds or QUANTILES)
         return TreeVariable(kind="number", thresholds=cuts, **shared)
     low, high = map(float, given)
     cuts = steps(low, high, thresholds or STEPS)
     return TreeVariable(kind="number", thresholds=cuts, low=low, high=high, public=True, **shared)
-
-
-def steps(low: float, high: float, count: int) -> tuple[float, ...]:
-    """Thresholds that cut the stated range into equal parts."""
-    return tuple(float(t) for t in np.unique(np.linspace(low, high, count + 2)[1:-1]))
-
-
-def quantiles(numbers: NDArray[np.float64], count: int) -> tuple[float, ...]:
-    """At most so many thresholds read off the data: midway between neighbours, so none hits a value."""
-    distinct = np.unique(numbers)
-    if len(distinct) < 2:
-        return ()
-    middles = distinct[:-1] + np.diff(distinct) / 2
-    if len(middles) > count:
-        wanted = np.quantile(numbers, np.linspace(0, 1, count + 2)[1:-1])
-        middles = middles[np.unique(np.searchsorted(middles, wanted).clip(0, len(middles) - 1))]
-    return tuple(float(m) for m in np.unique(middles))
-
-
-def _numbers(values: pa.Array) -> NDArray[np.float64]:
-    return np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def _check_bounds(bounds: Bounds, names: Sequence[str]) -> None:

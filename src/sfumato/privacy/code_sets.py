@@ -14,8 +14,9 @@ MOST_CODES = 4  # beyond, hardly any set is shared, and counting takes too long 
 class KMAnonymity(Claim):
     """Up to m codes of a person, with what is known of the person, fit at least k persons, or nobody.
 
-    codes: `table.column` of each column whose values are the person's codes. columns: `table.column` of
-    what else is known of the person, exactly; empty for nothing.
+    codes: each column whose values are the person's codes. columns: what else is known of the person,
+    exactly; empty for nothing. Of linked tables both are `table.column`. Of one table the unit may be a row,
+    as where no column says whose rows are whose: codes are then those of one row, and rows are counted.
     """
 
     k: int
@@ -28,18 +29,25 @@ class KMAnonymity(Claim):
         faults += [] if 1 <= self.m <= MOST_CODES else [f"m must be from 1 to {MOST_CODES}"]
         faults += column_faults(self.codes, "codes")
         faults += column_faults(self.columns) if self.columns else []
-        return faults + ([] if self.unit.of == "person" else ["it is about persons: Unit.person()"])
+        return faults
 
     @property
     def title(self) -> str:
         """The claim in a few words."""
         both = "k- and k^m-anonymity" if self.columns else "k^m-anonymity"
-        return f"{both} with k = {self.k}, m = {self.m}"
+        rows = " rows" if self.unit.of == "row" else ""
+        return f"{both} with k = {self.k}{rows}, m = {self.m}"
 
     def promise(self) -> str:
         """What is promised, and against whom."""
         besides = f" and all of {names(self.columns)}" if self.columns else ""
         known = "one value" if self.m == 1 else f"up to {self.m} values"
+        if self.unit.of == "row":
+            return (
+                f"In the released file, any {known} that a row has in {names(self.codes)}{besides} fit at "
+                f"least {self.k} rows, or none. An intruder who knows so much of a row and no more cannot "
+                "narrow the search to fewer."
+            )
         return (
             f"In the released files, any {known} of a person in {names(self.codes)}{besides} fit at least "
             f"{self.k} different persons, or nobody. An intruder who knows so much of a person and no more "
@@ -54,4 +62,6 @@ class KMAnonymity(Claim):
             "together or in which order, how many records a person has, that a person does not have a "
             "code, or "
             "other columns. What a group has in common is known of all its members."
+            + " The rows may belong to the same person."
+            * (self.unit.of == "row")
         )

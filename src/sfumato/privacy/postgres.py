@@ -6,10 +6,13 @@ Ledgers, logs of releases and shared answers are found in the same way, and say 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from sfumato.errors import MissingExtraError, ParameterError
+from sfumato.errors import MissingExtraError, OutputError, ParameterError
+
+if TYPE_CHECKING:
+    import psycopg
 
 _SCHEMES = ("postgresql://", "postgres://")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
@@ -31,12 +34,28 @@ class PostgresAddress:
 
     driver: Any
     name: str
-    settings: dict[str, Any]
+    settings: dict[str, Any] = field(repr=False)
 
     @property
     def title(self) -> str:
         """As messages call it."""
         return f"{self.name} (PostgreSQL)"
+
+    def connected(self, what: str, then: str = "") -> psycopg.Connection[Any]:
+        """A new connection, each statement by itself. what: as messages call it; then: what none means.
+
+        Prepared statements would not survive a pooler between us and the server.
+        """
+        try:
+            made: psycopg.Connection[Any] = self.driver.connect(
+                **self.settings, autocommit=True, prepare_threshold=None
+            )
+            return made
+        except self.driver.Error:  # its words may hold names and addresses
+            raise OutputError(
+                f"{what} {self.title}: no connection to the server.{then}",
+                hint="check host, user, password and database, and that the server is there",
+            ) from None
 
     @property
     def place(self) -> str:

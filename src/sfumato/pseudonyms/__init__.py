@@ -21,7 +21,7 @@ from typing import overload
 import pyarrow as pa
 
 from sfumato.counts import canonical_type, person_ids
-from sfumato.database import Database
+from sfumato.database import Database, confirmed
 from sfumato.errors import ParameterError, listed
 from sfumato.privacy import Guarantee, NoGuarantee, Pseudonymous
 from sfumato.pseudonyms.database import linked_release, settle_linked
@@ -121,6 +121,7 @@ def pseudonymize(
     """
     if isinstance(table, Database):
         _only_of_tables(columns=columns, person=person, domain=domain or None)
+        table = confirmed(table)
         linked = settle_linked(
             table, drop=drop, shift_dates=shift_dates, coarsen_dates=coarsen_dates, integers=integers,
             keep_text=keep_text,

@@ -26,7 +26,7 @@ from sfumato.errors import ParameterError, SfumatoWarning, listed
 from sfumato.privacy import Guarantee, Pseudonymous
 from sfumato.pseudonyms.digests import shifts
 from sfumato.pseudonyms.faults import checked
-from sfumato.pseudonyms.linked_cells import HeldPseudonyms, cell, pointing
+from sfumato.pseudonyms.linked_cells import HeldPseudonyms, cell, pointing, stays_whole
 from sfumato.pseudonyms.numbers import WIDTHS
 from sfumato.pseudonyms.recipe import (
     KEY_NAME,
@@ -45,6 +45,7 @@ from sfumato.sources import BatchSource
 from sfumato.table import Table
 
 GRAINS = ("week", "month")
+_DRAWN = 65_536  # persons whose days are drawn at once
 
 
 def settle_linked(
@@ -208,7 +209,7 @@ def linked_schema(schema: Schema, recipe: PseudonymRecipe, linked: LinkedRecipe)
     after = schema_after(schema, recipe)
 
     def column(c: Column) -> Column:
-        if c.name in recipe.replaced and linked.integers and schema[c.name].type == "integer":
+        if c.name in recipe.replaced and stays_whole(schema[c.name], linked):
             return replace(c, type="integer")
         return replace(c, edges=None) if c.name in recipe.shifted and linked.grain else c
 
@@ -249,8 +250,11 @@ def person_days(database: Database, recipe: LinkedRecipe, key: Key) -> NDArray[n
     people = database.people
     if not recipe.max_days or people.ids is None:
         return np.zeros(people.count, np.int64)
-    drawn = shifts(people.ids.ids, key, recipe.max_days, domain="")
-    return np.asarray(drawn.to_numpy(zero_copy_only=False), np.int64)
+    ids, days = people.ids.ids, np.empty(people.count, np.int64)
+    for at in range(0, len(ids), _DRAWN):
+        drawn = shifts(ids.slice(at, _DRAWN), key, recipe.max_days, domain="")
+        days[at : at + _DRAWN] = drawn.to_numpy(zero_copy_only=False)
+    return days
 
 
 # -- what is promised ----------------------------------------------------------------------------

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from sfumato.counts import person_ids
 from sfumato.database import Database, Reference, key_ids
+from sfumato.database.ids import id_family
+from sfumato.database.keys import KeyIndex
 from sfumato.pseudonyms.digests import move, pseudonyms
 from sfumato.pseudonyms.numbers import number_pseudonyms
 from sfumato.pseudonyms.recipe import LinkedRecipe, PseudonymRecipe
@@ -28,7 +30,8 @@ class HeldPseudonyms:
         self.key = key
         people = database.people
         places = {name: recipe.domains.get(f"{name}.{database.keys.get(name)}") for name in people.keys}
-        self._ids = {domain: people.keys[name][0] for name, domain in places.items() if domain}
+        held = {name: index for name, index in people.keys.items() if isinstance(index, KeyIndex)}
+        self._ids = {domain: held[name] for name, domain in places.items() if domain and name in held}
         if people.ids is not None:
             self._ids[""] = people.ids
         self._ids = {domain: ids for domain, ids in self._ids.items() if len(ids) <= _MOST_HELD}
@@ -48,13 +51,17 @@ class HeldPseudonyms:
         return self._made[domain].take(pa.array(at, mask=missing))
 
 
+def stays_whole(column: Column, recipe: LinkedRecipe) -> bool:
+    """Whether a key's pseudonyms are whole numbers. Frames keep such keys beside empty cells as reals."""
+    return recipe.integers is not None and id_family(column) == "number"
+
+
 def pointing(
     column: Column, batch: pa.RecordBatch, reference: Reference, database: Database,
     recipe: LinkedRecipe, known: HeldPseudonyms,
 ) -> pa.Array:  # fmt: skip
     """Each id under the domain of the table it points to; empty where nobody knows to which."""
-    whole = recipe.integers and column.type == "integer"
-    found = pa.nulls(batch.num_rows, pa.int64() if whole else pa.string())
+    found = pa.nulls(batch.num_rows, pa.int64() if stays_whole(column, recipe) else pa.string())
     ids = batch.column(reference.column)
     for parent, meant in reference.parts(batch.column(reference.by)):
         domain = recipe.domains[f"{parent}.{database.keys[parent]}"]
@@ -66,8 +73,8 @@ def pointing(
 def _replaced(
     column: Column, ids: pa.Array, domain: str, recipe: LinkedRecipe, known: HeldPseudonyms
 ) -> pa.Array:
-    if recipe.integers and column.type == "integer":
-        return number_pseudonyms(ids, known.key, recipe.integers, domain=domain)
+    if recipe.integers and stays_whole(column, recipe):
+        return number_pseudonyms(key_ids(column, ids), known.key, recipe.integers, domain=domain)
     plain = key_ids(column, ids) if column.type != "text" else person_ids(column, ids)
     return known.of(plain, domain)
 

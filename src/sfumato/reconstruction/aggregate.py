@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.counts import canonical, canonical_type
 from sfumato.errors import DataError, ParameterError, SchemaError, listed
+from sfumato.features.numbers import numbers, require_finite
 from sfumato.io import scan
 from sfumato.schema import Column, Kind, Schema
 from sfumato.sources import BatchSource, DataLike
@@ -203,16 +204,12 @@ def _statistics(values: str | Sequence[str] | Mapping[str, str]) -> dict[str, An
 
 
 def _numbers(column: pa.ChunkedArray, name: str) -> Real:
+    where = f"column '{name}' of the aggregates"
     try:
-        numbers = column.combine_chunks().cast(pa.float64(), safe=False)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
-        raise SchemaError(
-            f"column '{name}' of the aggregates is not numeric.", hint="name another one"
-        ) from None
-    out: Real = numbers.fill_null(np.nan).to_numpy(zero_copy_only=False).astype(np.float64)
-    if np.isinf(out).any():
-        raise DataError(f"column '{name}' of the aggregates holds infinite values.", hint="correct them")
-    return out
+        found = numbers(column)
+    except DataError:
+        raise SchemaError(f"{where} is not numeric.", hint="name another one") from None
+    return require_finite(found, where)
 
 
 def _require_one_row_each(keys: pa.Table) -> None:

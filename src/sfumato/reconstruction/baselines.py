@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.features.design import Design
 from sfumato.reconstruction.aggregate import Aggregates
-from sfumato.reconstruction.design import Design, Missing, design_of
 from sfumato.reconstruction.factor import diagonal
 from sfumato.reconstruction.fitted_model import Effects, FittedReconstruction, LinearRule, require_known
 from sfumato.reconstruction.groups import Grouping, match
-from sfumato.reconstruction.moments import Filler, Moments, moments_of
+from sfumato.reconstruction.moments import Filler, Missing, Moments, moments_of
 from sfumato.reconstruction.problem import LinearProblem, held_out
 from sfumato.table import Table
 
@@ -134,7 +134,7 @@ def gathered(
     """The aggregates matched, X laid out, its moments summed."""
     table = opened(individuals)
     grouping = match(aggregates, table, partial=partial)
-    design = design_of(table, columns, grouping.columns)
+    design = Design.of_people(table, columns, grouping.columns)
     return table, grouping, moments_of(table, design, grouping, missing)
 
 

@@ -25,9 +25,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError
+from sfumato.features.design import Design, one_hot
 from sfumato.reconstruction.aggregate import Aggregates
 from sfumato.reconstruction.baselines import opened
-from sfumato.reconstruction.design import Design, design_of
 from sfumato.reconstruction.fitted_model import FittedReconstruction, require_known
 from sfumato.reconstruction.groups import Grouping, match
 from sfumato.reconstruction.mixture import Individuals, MixtureFit, Theta, greedy, monte_carlo
@@ -140,7 +140,7 @@ class CUDIA:
         if len(aggregates.levels) > 1:
             raise ParameterError("CUDIA takes one level of aggregates.", hint="LUDIA takes several")
         grouping = match(aggregates, table, partial=self.partial)
-        design = design_of(table, self.columns, grouping.columns)
+        design = Design.of_people(table, self.columns, grouping.columns)
         names = list(dict.fromkeys([*design.columns, *grouping.columns]))
         parts = [dict(zip(names, b.columns, strict=True)) for b in table.batches(names)]
         rows = [grouping.places[0].of(p) for p in parts]
@@ -216,12 +216,9 @@ def people_of(
     design: Design, columns: Mapping[str, pa.Array], rows: NDArray[np.int64], scale: tuple[Real, Real]
 ) -> Individuals:
     """Numbers standardized, NaN where missing; categories as codes; the group of each."""
-    x, gaps = design.matrix(columns)
-    numbers = x[:, 1 : 1 + len(design.numbers)]
-    numbers = np.where(gaps, np.nan, (numbers - scale[0]) / scale[1])
-    codes = [b.encode(columns[b.name]).astype(np.int64) for b in design.books]
-    stacked = np.column_stack(codes) if codes else np.empty((len(rows), 0), np.int64)
-    return Individuals(numbers, stacked, tuple(b.size for b in design.books), rows)
+    x, gaps = design.measured(columns)
+    numbers = np.where(gaps, np.nan, (x - scale[0]) / scale[1])
+    return Individuals(numbers, design.codes(columns), tuple(b.size for b in design.books), rows)
 
 
 def _scale(design: Design, parts: Sequence[Mapping[str, pa.Array]]) -> tuple[Real, Real]:
@@ -229,8 +226,7 @@ def _scale(design: Design, parts: Sequence[Mapping[str, pa.Array]]) -> tuple[Rea
     d = len(design.numbers)
     n, first, second = np.zeros(d), np.zeros(d), np.zeros(d)
     for part in parts:
-        x, gaps = design.matrix(part)
-        x = x[:, 1 : 1 + d]
+        x, gaps = design.measured(part)
         n += (~gaps).sum(axis=0)
         first += x.sum(axis=0)
         second += (x**2).sum(axis=0)
@@ -243,7 +239,6 @@ def _start(people: Individuals, clusters: int, seed: int) -> NDArray[np.int64]:
     """k-means on numbers and dummies: where the greedy and the random search begin."""
     from sklearn.cluster import KMeans
 
-    dummies = [np.eye(size)[people.codes[:, j]] for j, size in enumerate(people.sizes)]
-    x = np.column_stack([np.nan_to_num(people.numbers), *dummies])
+    x = np.column_stack([np.nan_to_num(people.numbers), one_hot(people.codes, people.sizes)])
     labels: NDArray[np.int64] = KMeans(clusters, n_init=5, random_state=seed).fit_predict(x).astype(np.int64)
     return labels

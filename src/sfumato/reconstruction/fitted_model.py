@@ -14,13 +14,19 @@ from numpy.typing import NDArray
 
 from sfumato.counts import canonical_type
 from sfumato.errors import ParameterError, listed
+from sfumato.features.numbers import values
 from sfumato.io import scan, to_native, write
 from sfumato.io.output import atomic_directory
 from sfumato.io.spark import is_spark, write_parts
-from sfumato.reconstruction.design import ReconstructionRule
 from sfumato.reconstruction.groups import Grouping, Place
 from sfumato.reconstruction.moments import Filler, Moments
-from sfumato.reconstruction.uncertainty import Calibration, Noise, Uncertainty, uncertainty
+from sfumato.reconstruction.uncertainty import (
+    Calibration,
+    Noise,
+    ReconstructionRule,
+    Uncertainty,
+    uncertainty,
+)
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.sources import BatchSource, DataLike, EngineSource, engine_fault
 from sfumato.table import Table
@@ -225,8 +231,8 @@ def _written_back(people: Table, rule: ReconstructionRule, names: tuple[str, ...
     clash = [repr(n) for n in names if n in people.columns]
     if clash:
         people = people.drop([n for n in names if n in people.columns])  # a control may hold the truth
-    added = tuple(Column(n, Kind.NUMERIC, Role.SENSITIVE, "real", reason="reconstructed") for n in names)
-    schema = Schema((*people.schema.columns, *added))
+    added = {n: Column(n, Kind.NUMERIC, Role.SENSITIVE, "real", reason="reconstructed") for n in names}
+    schema = Schema((*people.schema.columns, *added.values()))
     arrow = pa.schema([pa.field(c.name, canonical_type(c)) for c in schema])
 
     def read(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -236,7 +242,7 @@ def _written_back(people: Table, rule: ReconstructionRule, names: tuple[str, ...
         for batch in people.batches(needed or list(people.columns[:1])):
             columns = dict(zip(batch.schema.names, batch.columns, strict=True))
             y = rule(columns) if new else np.empty((batch.num_rows, 0))
-            arrays = [pa.array(y[:, names.index(n)]) if n in names else columns[n] for n in wanted]
+            arrays = [values(added[n], y[:, names.index(n)]) if n in names else columns[n] for n in wanted]
             yield pa.RecordBatch.from_arrays(arrays, schema=fields)
 
     source = BatchSource(arrow, read, rows=getattr(people.source, "rows", None))

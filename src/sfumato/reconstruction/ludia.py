@@ -23,9 +23,9 @@ from sfumato.progress import report
 from sfumato.reconstruction import factor
 from sfumato.reconstruction.aggregate import Aggregates
 from sfumato.reconstruction.baselines import common_faults, gathered, linear, opened
-from sfumato.reconstruction.design import Missing
 from sfumato.reconstruction.factor import Iterate, Sharing, Start
 from sfumato.reconstruction.fitted_model import FittedReconstruction, LinearRule, require_known
+from sfumato.reconstruction.moments import Missing
 from sfumato.reconstruction.multilevel import effects_of
 from sfumato.reconstruction.problem import LinearProblem, held_out
 from sfumato.reconstruction.shrinkage import calibrate, said, shrinkage

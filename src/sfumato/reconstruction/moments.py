@@ -10,20 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, listed
+from sfumato.features.design import Design
 from sfumato.progress import track
-from sfumato.reconstruction.design import Design, Missing
 from sfumato.reconstruction.groups import Grouping
 from sfumato.sources import BatchSource, EngineSource, executor_fault
 from sfumato.table import Table
 
 Real = NDArray[np.float64]
+Missing = Literal["indicator", "em", "refuse"]
 
 MOST_PATTERNS = 256
 """Ways in which numbers may be missing together."""

@@ -28,6 +28,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, listed
+from sfumato.features.numbers import numbers
 from sfumato.reconstruction.aggregate import Aggregates
 from sfumato.reconstruction.factor import rank_of
 from sfumato.reconstruction.fitted_model import LinearRule
@@ -108,21 +109,12 @@ def _true(aggregates: Aggregates, columns: Mapping[str, pa.Array]) -> Real:
     """Known values as they are reconstructed: logs where the mean of logs was published; NaN if unknown."""
     found = []
     for name, statistic in zip(aggregates.values, aggregates.statistics, strict=True):
-        value = _numbers(columns[name], name)
+        value = numbers(columns[name], where=f"known: column '{name}'")
         if statistic == "mean_log":
             with np.errstate(divide="ignore", invalid="ignore"):
                 value = np.log(value)
         found.append(np.where(np.isfinite(value), value, np.nan))
     return np.column_stack(found)
-
-
-def _numbers(array: pa.Array, column: str) -> Real:
-    try:
-        return np.asarray(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # its words quote a cell
-        raise DataError(
-            f"known: column '{column}' holds cells that are not numbers.", hint="leave unknown ones empty"
-        ) from None
 
 
 def calibrated(prior: Real, plain: Real, sloped: Real, true: Real, free: Real) -> Calibration:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -23,13 +23,25 @@ from numpy.typing import NDArray
 
 from sfumato.errors import ParameterError
 from sfumato.reconstruction.components import FEWEST, Weighed, can_tell, weighed
-from sfumato.reconstruction.design import ReconstructionRule
 from sfumato.reconstruction.factor import diagonal
 from sfumato.reconstruction.groups import Grouping
 
 Real = NDArray[np.float64]
 HeldOut = Callable[[], tuple[Real, Real] | None]
 Noise = float | Literal["constant", "components", "known"]
+
+
+class ReconstructionRule(Protocol):
+    """What turns the columns of a batch into reconstructed values."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it reads."""
+        ...
+
+    def __call__(self, columns: Mapping[str, pa.Array]) -> Real:
+        """Values, (people, masked columns)."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,14 +17,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError, SfumatoWarning
-from sfumato.reconstruction.design import MOST_LEVELS, as_numbers
+from sfumato.features.design import Design
+from sfumato.features.numbers import complete_numbers, numbers, require_finite
 from sfumato.reconstruction.fitted_model import Reconstructed
-from sfumato.schema import Column, Kind
+from sfumato.schema import Kind
 from sfumato.table import Table
 
 if TYPE_CHECKING:
@@ -63,14 +62,15 @@ class Selected:
 
     weights: dict[str, float]
     penalty: float
-    coding: _Coding = field(repr=False)
+    design: Design = field(repr=False)
     model: Any = field(repr=False)
 
     def predict(self, data: Table | Reconstructed | DataLike) -> Real:
         """The response of other people; a level that was not seen counts as none."""
         table = _opened(data)
-        table.schema.require(self.coding.columns)
-        out: Real = self.model.predict(self.coding.matrix(table.select(self.coding.columns).to_arrow()))
+        table.schema.require(self.design.columns)
+        x = self.design.complete(table.select(self.design.columns).to_arrow())
+        out: Real = self.model.predict(x[:, 1:])
         return out
 
     def error(self, data: Table | Reconstructed | DataLike, response: str) -> float:
@@ -92,10 +92,9 @@ def fit_random_intercepts(
     """
     import statsmodels.api as sm
 
-    table, coding, x = _laid_out(data, response, columns, by)
+    table, design, x = _laid_out(data, response, columns, by)
     y = _numbers(table, response)
     group = np.asarray(_texts(table, by), object)
-    x = np.column_stack([np.ones(len(x)), x])
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a spread at its border; how it ended is asked below
@@ -107,7 +106,7 @@ def fit_random_intercepts(
     if not fitted.converged:
         warnings.warn("the random-intercept model did not converge.", SfumatoWarning, stacklevel=2)
     effects = {str(g): float(np.asarray(v)[0]) for g, v in fitted.random_effects.items()}
-    slopes = dict(zip(("1", *coding.names), map(float, fitted.fe_params), strict=True))
+    slopes = dict(zip(design.names, map(float, fitted.fe_params), strict=True))
     spread = math.sqrt(max(float(np.asarray(fitted.cov_re)[0, 0]), 0.0))
     return Intercepts(slopes, effects, spread, math.sqrt(float(fitted.scale)))
 
@@ -130,13 +129,13 @@ def fit_lasso(
     from sklearn.linear_model import LassoCV
     from sklearn.model_selection import KFold
 
-    table, coding, x = _laid_out(data, response, columns, None)
+    table, design, x = _laid_out(data, response, columns, None)
     if not 2 <= folds <= len(x):
         raise ParameterError("folds is a whole number from 2 to the number of people.", hint="folds=5")
     cut = KFold(folds, shuffle=True, random_state=seed)
-    model = LassoCV(cv=cut, max_iter=10_000).fit(x, _numbers(table, response))
-    weights = {n: float(w) for n, w in zip(coding.names, model.coef_, strict=True) if w != 0}
-    return Selected(weights, float(model.alpha_), coding, model)
+    model = LassoCV(cv=cut, max_iter=10_000).fit(x[:, 1:], _numbers(table, response))  # has its own constant
+    weights = {n: float(w) for n, w in zip(design.names[1:], model.coef_, strict=True) if w != 0}
+    return Selected(weights, float(model.alpha_), design, model)
 
 
 def average_of(
@@ -158,7 +157,9 @@ def average_of(
     table.schema.require(names)
     total, people = 0.0, 0
     for batch in table.batches(names):
-        found = np.asarray(function(*(as_numbers(table.schema[n], batch[n]) for n in names)), np.float64)
+        read = [numbers(batch[n], table.schema[n]) for n in names]
+        read = [require_finite(x, f"column '{n}'") for x, n in zip(read, names, strict=True)]
+        found = np.asarray(function(*read), np.float64)
         if found.shape != (batch.num_rows,):
             raise ParameterError("the function gives one number for each person.", hint="lambda a, b: a / b")
         if not np.isfinite(found).all():
@@ -175,46 +176,6 @@ def average_of(
 # -- columns as numbers ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _Coding:
-    """Numbers as they are, a 0/1 column for each level but the first that was seen."""
-
-    described: tuple[Column, ...]
-    levels: dict[str, pa.Array]
-
-    @property
-    def columns(self) -> list[str]:
-        return [c.name for c in self.described]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of the columns of X. Levels are numbered: their names may be cells."""
-        return tuple(
-            n
-            for c in self.described
-            for n in (
-                [f"{c.name}[{i}]" for i in range(1, len(self.levels[c.name]))]
-                if c.name in self.levels
-                else [c.name]
-            )
-        )
-
-    def matrix(self, data: pa.Table) -> Real:
-        parts = []
-        for column in self.described:
-            array = data.column(column.name).combine_chunks()
-            if column.name not in self.levels:
-                parts.append(as_numbers(column, array)[:, None])
-                continue
-            place = pc.index_in(array.cast(pa.string()), value_set=self.levels[column.name])
-            place = place.fill_null(-1).to_numpy(zero_copy_only=False)
-            parts.append((place[:, None] == np.arange(1, len(self.levels[column.name]))).astype(np.float64))
-        x = np.hstack(parts)
-        if np.isnan(x).any():
-            raise DataError("a number of X is missing.", hint="leave the people or the column out first")
-        return x
-
-
 def _opened(data: Table | Reconstructed | DataLike) -> Table:
     from sfumato.io import scan
 
@@ -225,7 +186,7 @@ def _opened(data: Table | Reconstructed | DataLike) -> Table:
 
 def _laid_out(
     data: Table | Reconstructed | DataLike, response: str, columns: Sequence[str], by: str | None
-) -> tuple[Table, _Coding, Real]:
+) -> tuple[Table, Design, Real]:
     """The columns that are needed, in memory, and X."""
     table = _opened(data)
     if isinstance(columns, str) or not columns:
@@ -237,20 +198,8 @@ def _laid_out(
     rows = table.select(wanted).to_arrow()
     if not rows.num_rows:
         raise DataError("there are no people.", hint="give rows")
-    described = tuple(table.schema[c] for c in columns)
-    levels = {}
-    for column in described:
-        if column.kind in (Kind.NUMERIC, Kind.DATE):
-            continue
-        found = pc.unique(rows.column(column.name).cast(pa.string())).sort()
-        if len(found) > MOST_LEVELS:
-            raise ParameterError(
-                f"column '{column.name}' has more than {MOST_LEVELS} levels.",
-                hint="leave it out",
-            )
-        levels[column.name] = found
-    coding = _Coding(described, levels)
-    return Table.from_arrow(rows, table.schema.select(wanted)), coding, coding.matrix(rows)
+    design = Design.of_seen(rows, [table.schema[c] for c in columns])
+    return Table.from_arrow(rows, table.schema.select(wanted)), design, design.complete(rows)
 
 
 def _numbers(table: Table, name: str) -> Real:
@@ -258,11 +207,7 @@ def _numbers(table: Table, name: str) -> Real:
     column = table.schema[name]
     if column.kind is not Kind.NUMERIC:
         raise ParameterError(f"column '{name}' holds no numbers.", hint="name a numeric column")
-    parts = [as_numbers(column, b.column(0)) for b in table.batches([name])]
-    values = np.concatenate([np.empty(0), *parts])
-    if np.isnan(values).any():
-        raise DataError(f"column '{name}' has missing cells.", hint="leave those people out first")
-    return values
+    return complete_numbers(table, name)
 
 
 def _texts(table: Table, name: str) -> list[str]:

@@ -30,6 +30,7 @@ from sfumato.privacy import (
     JAnonymity,
     KAmbiguity,
     KAnonymity,
+    KMAnonymity,
     KMap,
     KnownSearch,
     LDiversity,
@@ -45,6 +46,7 @@ from sfumato.privacy.guest_claims import vouched
 from sfumato.privacy.signatures import Trust
 from sfumato.progress import report
 from sfumato.release.checks import Outcome, VerificationCheck
+from sfumato.release.code_sets import recount_rows
 from sfumato.release.hidden_cells import recount_cells, totals_add_up
 from sfumato.schema import Column, Kind, Role, Schema
 from sfumato.table import Table
@@ -84,11 +86,13 @@ def check_claim(
         return unseen(claim, f"it is about {claim.scope} alone")
     if not _countable(claim):
         return unseen(claim, _UNSEEN.get(type(claim), "this version knows no way to count it"))
-    columns = [*getattr(claim, "columns", ()), *getattr(claim, "sensitive", ())]
+    columns = [n for part in ("columns", "sensitive", "codes") for n in getattr(claim, part, ())]
     absent = [repr(c) for c in columns if c not in table.schema]
     if absent:
         return VerificationCheck(claim.title, Outcome.FAILED, _RECOUNTED, f"the data lacks {listed(absent)}")
-    if claim.unit.of == "person" and len(table.schema.of_role(Role.PERSON)) != 1:
+    if claim.unit.of == "person" and (
+        len(table.schema.of_role(Role.PERSON)) != 1 or isinstance(claim, KMAnonymity)
+    ):
         return unseen(claim, "the file does not say which rows belong to the same person")
     if isinstance(claim, TCloseness) and claim.distance == "ordered" and not _in_order(claim, table):
         return unseen(claim, "the file does not say in which order the values are")
@@ -99,7 +103,9 @@ def check_claim(
 def _countable(claim: Claim) -> bool:
     if isinstance(claim, TCloseness):  # the hierarchy of the values is not part of the release
         return claim.distance in ("equal", "ordered")
-    return isinstance(claim, AlphaK | ConsistentTotals | HiddenCells | KAnonymity | LDiversity | Pseudonymous)
+    return isinstance(
+        claim, AlphaK | ConsistentTotals | HiddenCells | KAnonymity | KMAnonymity | LDiversity | Pseudonymous
+    )
 
 
 def _in_order(claim: TCloseness, table: Table) -> bool:
@@ -117,6 +123,8 @@ def _recount(claim: Claim, table: Table) -> tuple[bool, str]:
             return _l_diversity(claim, table)
         case TCloseness():
             return _t_closeness(claim, table)
+        case KMAnonymity():
+            return recount_rows(claim, table)
         case Pseudonymous():
             return _pseudonymous(claim, table)
         case HiddenCells():

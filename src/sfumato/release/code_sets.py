@@ -21,7 +21,8 @@ from sfumato.database import Database
 from sfumato.errors import listed
 from sfumato.privacy import KMAnonymity
 from sfumato.progress import report
-from sfumato.schema import Kind
+from sfumato.schema import Column, Kind, Schema
+from sfumato.table import Table
 
 _MOST = 40_000_000  # subsets laid out at once
 
@@ -43,6 +44,37 @@ def recount(claim: KMAnonymity, database: Database) -> tuple[bool, str]:
         return True, "the files hold nobody"
     words = f"the rarest of {subsets:,} combinations is shared by {least:,} persons"
     return least >= claim.k, words
+
+
+def recount_rows(claim: KMAnonymity, table: Table) -> tuple[bool, str]:
+    """The same for one table whose rows are the persons: each row by itself, alike ones counted together."""
+    plain = [
+        Column(c.name, Kind.NOMINAL, type=c.type) for c in table.schema.select([*claim.columns, *claim.codes])
+    ]
+    counts = table.with_schema(Schema(tuple(plain))).counts(*(c.name for c in plain))
+    if not counts.cells:
+        return True, "the file has no rows"
+    width = len(claim.columns)
+    classes = np.unique(counts.codes[:, :width], axis=0, return_inverse=True)[1].reshape(-1)
+    known: dict[tuple[str, str], int] = {}
+    owners, codes = [], []
+    for j, name in enumerate(claim.codes, width):
+        column, book = table.schema[name], counts.codebooks[j]
+        cells = [_single(str(v), column) for v in book.levels.to_pylist()] + [set()]
+        numbers = [sorted(known.setdefault((name, text), len(known)) for text in cell) for cell in cells]
+        for row, cell in enumerate(counts.codes[:, j].tolist()):
+            owners += [row] * len(numbers[cell])
+            codes += numbers[cell]
+    pairs = np.array([owners, codes], np.int64).reshape(2, -1)
+    least, subsets = smallest(pairs[0], pairs[1], classes, claim.m, counts.n)
+    words = f"the rarest of {subsets:,} combinations is shared by {least or 0:,} rows"
+    return (least or 0) >= claim.k, words
+
+
+def _single(cell: str, column: Column) -> set[str]:
+    """The codes of a cell."""
+    parts = cell.split(column.separator) if column.kind is Kind.CODES else [cell]
+    return {part.strip() for part in parts} - {""}
 
 
 def _there(place: str, database: Database) -> bool:
@@ -92,11 +124,17 @@ def classes_of(database: Database, places: tuple[str, ...]) -> Ints:
     return found
 
 
-def smallest(person: Ints, code: Ints, classes: Ints, m: int) -> tuple[int | None, int]:
-    """The fewest persons that share a class and up to m codes of one of them, and how many such there are."""
+def smallest(
+    person: Ints, code: Ints, classes: Ints, m: int, weight: Ints | None = None
+) -> tuple[int | None, int]:
+    """The fewest persons that share a class and up to m codes of one of them, and how many such there are.
+
+    weight: how many each "person" stands for, where alike ones are laid together.
+    """
     if not len(classes):
         return None, 0
-    sizes = np.unique(classes, return_counts=True)[1]
+    weight = np.ones(len(classes), np.int64) if weight is None else weight.astype(np.int64)
+    sizes = np.bincount(np.unique(classes, return_inverse=True)[1].reshape(-1), weight)
     least, subsets = int(sizes.min()), len(sizes)
     order = np.lexsort((code, person, classes[person]))
     person, code, group = person[order], code[order], classes[person][order]
@@ -104,31 +142,35 @@ def smallest(person: Ints, code: Ints, classes: Ints, m: int) -> tuple[int | Non
     for at, (start, stop) in enumerate(pairwise(edges)):
         report("counting combinations", at, len(edges) - 1)
         for size in range(1, m + 1):
-            for keys in _subsets(person[start:stop], code[start:stop], size):
-                n = np.unique(keys, return_counts=True)[1]
-                if len(n):
+            for keys, whose in _subsets(person[start:stop], code[start:stop], size):
+                if len(keys):
+                    n = np.bincount(np.unique(keys, return_inverse=True)[1].reshape(-1), weight[whose])
                     least, subsets = min(least, int(n.min())), subsets + len(n)
     return least, subsets
 
 
-def _subsets(person: Ints, code: Ints, size: int) -> Iterator[Ints]:
-    """A number for each subset of each person's codes; equal subsets come in the same piece."""
+def _subsets(person: Ints, code: Ints, size: int) -> Iterator[tuple[Ints, Ints]]:
+    """A number for each subset of each person's codes, and the person; equal ones come in the same piece."""
     levels, number = np.unique(code, return_inverse=True)
     starts = np.flatnonzero(np.diff(person, prepend=-1))
     lengths = np.diff(np.append(starts, len(person)))
     total = sum(comb(int(n), size) for n in lengths)
     pieces = -(-total // _MOST) if size > 1 else 1
     for piece in range(pieces):  # by the smallest code of a subset, so that equal ones meet
-        parts = [np.empty(0, np.int64)]
+        parts, owners = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for length in np.unique(lengths[lengths >= size]):
-            rows = number[starts[lengths == length][:, None] + np.arange(length)]
+            begin = starts[lengths == length]
+            rows = number[begin[:, None] + np.arange(length)]
             places = _places(int(length), size)
             first = rows[:, places[:, 0]]
             key = first
             for at in range(1, size):
                 key = key * len(levels) + rows[:, places[:, at]]
-            parts.append(key.ravel() if pieces == 1 else key[first % pieces == piece])
-        yield np.concatenate(parts)
+            whose = np.broadcast_to(person[begin][:, None], key.shape)
+            here = np.ones(key.shape, bool) if pieces == 1 else first % pieces == piece
+            parts.append(key[here])
+            owners.append(whose[here])
+        yield np.concatenate(parts), np.concatenate(owners)
 
 
 @lru_cache(maxsize=512)

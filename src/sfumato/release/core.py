@@ -26,6 +26,7 @@ from sfumato.io.atomic import require_place
 from sfumato.io.formulas import MARK, marked, unmarked_source
 from sfumato.io.output import atomic_directory, suffixes
 from sfumato.io.spark import is_spark, write_parts
+from sfumato.languages import say, speaking
 from sfumato.privacy import Guarantee, NoGuarantee, Pseudonymous
 from sfumato.release import manifest
 from sfumato.release.dictionary import DRAFT_NOTE, LevelsSeen, card, draft_words
@@ -143,7 +144,10 @@ class Release:
 
     # -- out -------------------------------------------------------------------------------------
 
-    def save(self, directory: str | Path, *, overwrite: bool = False, format: str = "parquet") -> Path:
+    def save(
+        self, directory: str | Path, *, overwrite: bool = False, format: str = "parquet",
+        language: str | None = None,
+    ) -> Path:  # fmt: skip
         """Write `public/` and `internal/` into a new folder, chunk by chunk; whole or not at all.
 
         Rows that live in Spark are written by its executors as Parquet, a file for each partition, into a
@@ -153,6 +157,7 @@ class Release:
         format: suffix of the data's file: parquet, csv, xlsx, sav, dta and so on. Only parquet keeps every
             type as it is; files of statistics packages hold the time of writing. In csv, text that a
             spreadsheet would run as a formula begins with an apostrophe, which `load` takes away again.
+        language: of the card: "en", "de".
         """
         target = Path(directory)
         formats = [suffix[1:] for suffix in suffixes()]
@@ -163,7 +168,8 @@ class Release:
         self._refuse_identifiers()
         if _is_csv(f".{format}"):
             require_plain_names(self.schema)
-        return save_both(target, self, lambda folder: self._write_public(folder, f"data.{format}"), overwrite)
+        with speaking(language):
+            return save_both(target, self, lambda at: self._write_public(at, f"data.{format}"), overwrite)
 
     @staticmethod
     def require_place(directory: str | Path, *, overwrite: bool = False) -> None:
@@ -269,10 +275,11 @@ def write_words(
     more: of the manifest. card_of: the card that goes with what lies in the folder.
     """
     (public / "guarantee.json").write_text(release.guarantee.to_json(), encoding="utf-8")
-    details = {"sfumato_release": manifest.FORMAT, "wording": wording(), "about": release.about, **more}
+    details = {"sfumato_release": manifest.FORMAT, "wording": wording(), "about": release.about, **more,
+               **manifest.spoken()}  # fmt: skip
     if release.draft:  # a file by itself, too, for who looks at the folder alone
         details["draft"] = release.draft
-        (public / DRAFT_NOTE).write_text(f"{draft_words(release.draft)}\n", encoding="utf-8")
+        (public / DRAFT_NOTE).write_text(f"{say(draft_words(release.draft))}\n", encoding="utf-8")
     (public / "card.md").write_text(card_of(public, details), encoding="utf-8")
     manifest.write_public(public, details)
 
@@ -319,10 +326,10 @@ def wording() -> str:
 
 def card_of(public: Path, details: Mapping[str, Any]) -> str:
     """The card that goes with schema and guarantee as they lie in `public/`, and with nothing else."""
-    return card(
-        Schema.read(public / "schema.toml"), read_guarantee(public), about=str(details.get("about", "")),
-        data=", ".join(manifest.data_names(details)), draft=manifest.draft_of(details),
-    )  # fmt: skip
+    about, draft = str(details.get("about", "")), manifest.draft_of(details)
+    data, schema = ", ".join(manifest.data_names(details)), Schema.read(public / "schema.toml")
+    with speaking(manifest.language_of(details)):
+        return card(schema, read_guarantee(public), about=about, data=data, draft=draft)
 
 
 def read_data(public: Path) -> Table:

@@ -16,6 +16,7 @@ from sfumato.errors import DataError, OutputError, ParameterError, listed
 from sfumato.io.databases import scan_database
 from sfumato.io.declarations import DECLARATION, database_toml, read_declaration
 from sfumato.io.formulas import MARK, unmarked_source
+from sfumato.languages import speaking
 from sfumato.privacy import Guarantee, NoGuarantee, Pseudonymous
 from sfumato.release import manifest
 from sfumato.release.core import (
@@ -84,11 +85,12 @@ class DatabaseRelease:
         overwrite: bool = False,
         format: str = "parquet",
         reports: Callable[[Path], None] | None = None,
+        language: str | None = None,
     ) -> Path:
         """Write `public/` and `internal/` into a new folder; whole or not at all.
 
         format: of every table: parquet keeps all types, csv does not. reports: writes further files into
-        `internal/`, before anything is put in its place.
+        `internal/`, before anything is put in its place. language: of the card and the reports.
         """
         target = Path(directory)
         if format not in _FORMATS:
@@ -101,7 +103,10 @@ class DatabaseRelease:
             )
         for table in self.data.tables.values() if format == "csv" else ():
             require_plain_names(table.schema)
-        return save_both(target, self, lambda folder: self._write_public(folder, format), overwrite, reports)
+        with speaking(language):
+            return save_both(
+                target, self, lambda folder: self._write_public(folder, format), overwrite, reports
+            )
 
     @staticmethod
     def require_place(directory: str | Path, *, overwrite: bool = False) -> None:
@@ -166,10 +171,11 @@ def read_database(public: Path) -> Database:
 def linked_card(public: Path, details: Mapping[str, Any]) -> str:
     """The card that goes with declaration and guarantee as they lie in `public/`."""
     found = scan_database(public, public / DECLARATION, keep_text=True, check=False)
-    return database_card(
-        {name: table.schema for name, table in found.tables.items()},
-        [str(link) for link in found.links],
-        read_guarantee(public),
-        about=str(details.get("about", "")),
-        draft=manifest.draft_of(details),
-    )
+    with speaking(manifest.language_of(details)):
+        return database_card(
+            {name: table.schema for name, table in found.tables.items()},
+            [str(link) for link in found.links],
+            read_guarantee(public),
+            about=str(details.get("about", "")),
+            draft=manifest.draft_of(details),
+        )

@@ -20,6 +20,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.languages import Verbatim, say, say_lines, tried
 from sfumato.privacy import Guarantee
 from sfumato.schema import Column, Draw, Kind, Schema, Value
 from sfumato.schema.provenance import Checked
@@ -104,18 +105,24 @@ def draft_words(why: str) -> str:
 
 
 def card(schema: Schema, guarantee: Guarantee, *, about: str, data: str, draft: str = "") -> str:
-    """What the release is, what it promises and what not, and its columns, for a reader without tools."""
+    """What the release is, what it promises and what not, and its columns, for a reader without tools.
+
+    It is in the language that is spoken now; the manifest keeps which that was.
+    """
     parts = [
-        "# DRAFT: about this data" if draft else "# About this data",
-        *([f"**{draft_words(draft)}**"] if draft else ()),
-        about or "A table of person-level data, prepared for release with Sfumato.",
-        f"The data are in `{data}`, the meaning of the columns in `schema.toml`, the promises as a program "
-        "reads them in `guarantee.json`. `sha256sum -c SHA256SUMS` tells whether this copy is whole.",
-        "## What is promised",
-        _quoted(str(guarantee)),
-        "## What is not promised",
-        _NOT_PROMISED,
-        "## Columns",
+        f"# {say('DRAFT: about this data' if draft else 'About this data')}",
+        *([f"**{say(draft_words(draft))}**"] if draft else ()),
+        say(about or "A table of person-level data, prepared for release with Sfumato."),
+        say(
+            f"The data are in `{data}`, the meaning of the columns in `schema.toml`, the promises as a "
+            "program reads them in `guarantee.json`. `sha256sum -c SHA256SUMS` tells whether this copy is "
+            "whole."
+        ),
+        f"## {say('What is promised')}",
+        _quoted(say_lines(str(guarantee))),
+        f"## {say('What is not promised')}",
+        say(_NOT_PROMISED),
+        f"## {say('Columns')}",
         _columns(schema),
     ]
     return "\n\n".join(parts) + "\n"
@@ -125,20 +132,21 @@ def database_card(
     schemas: Mapping[str, Schema], links: Sequence[str], guarantee: Guarantee, *, about: str, draft: str = ""
 ) -> str:
     """The card of several linked tables."""
-    joined = "\n".join(f"- {_cell(link)}" for link in links) or "There are none."
+    joined = "\n".join(f"- {_cell(link)}" for link in links) or say("There are none.")
     parts = [
-        "# DRAFT: about these data" if draft else "# About these data",
-        *([f"**{draft_words(draft)}**"] if draft else ()),
-        about or "Linked tables of person-level data, prepared for release with Sfumato.",
-        f"There is a file for each of {len(schemas)} tables; what their columns mean and how they hang "
-        "together "
-        "is in `database.toml`, the promises as a program reads them in `guarantee.json`. "
-        "`sha256sum -c SHA256SUMS` tells whether this copy is whole.",
-        "## What is promised",
-        _quoted(str(guarantee)),
-        "## What is not promised",
-        _NOT_PROMISED,
-        "## Links",
+        f"# {say('DRAFT: about these data' if draft else 'About these data')}",
+        *([f"**{say(draft_words(draft))}**"] if draft else ()),
+        say(about or "Linked tables of person-level data, prepared for release with Sfumato."),
+        say(
+            f"There is a file for each of {len(schemas)} tables; what their columns mean and how they hang "
+            "together is in `database.toml`, the promises as a program reads them in `guarantee.json`. "
+            "`sha256sum -c SHA256SUMS` tells whether this copy is whole."
+        ),
+        f"## {say('What is promised')}",
+        _quoted(say_lines(str(guarantee))),
+        f"## {say('What is not promised')}",
+        say(_NOT_PROMISED),
+        f"## {say('Links')}",
         joined,
         *(part for name, schema in schemas.items() for part in (f"## {_cell(name)}", _columns(schema))),
     ]
@@ -154,12 +162,22 @@ _NOT_PROMISED = (
 
 
 def _columns(schema: Schema) -> str:
-    head = "| column | kind | role | values | meaning |\n|---|---|---|---|---|"
+    names = " | ".join(say(name) for name in ("column", "kind", "role", "values", "meaning"))
+    head = f"| {names} |\n|---|---|---|---|---|"
     rows = [
-        f"| {_cell(c.name)} | {c.kind} ({c.type}) | {c.role} | {_cell(_values(c))} | {_cell(c.description)} |"
+        f"| {_cell(c.name)} | {say(f'{c.kind} ({c.type})')} | {say(str(c.role))} | "
+        f"{_cell(tried(_values(c)))} | {_cell(tried(own_words(c.description)))} |"
         for c in schema
     ]
     return "\n".join([head, *rows])
+
+
+def own_words(description: str) -> str:
+    """A description as a person wrote it; but for what a method added to it, which is ours to say."""
+    return description if description.endswith(_ADDED) else Verbatim(description)
+
+
+_ADDED = ("(generalized)", "(generalized, some dropped)", "(pseudonym)")
 
 
 def _values(column: Column) -> str:

@@ -21,6 +21,7 @@ from typing import Any
 
 from sfumato.errors import DataError
 from sfumato.io.atomic import owner_only
+from sfumato.languages import ENGLISH, LANGUAGES, current
 from sfumato.privacy.signatures import strict_json
 from sfumato.seeds import Key
 
@@ -129,6 +130,17 @@ def data_names(details: Mapping[str, Any]) -> list[str]:
 def draft_of(details: Mapping[str, Any]) -> str:
     """Why a release says that it is a draft; empty if it does not. It may be anybody's file: it is cut."""
     return " ".join(str(details.get("draft", "")).split())[:400]
+
+
+def language_of(details: Mapping[str, Any]) -> str:
+    """The language of the card; English where none is named, or one that this version does not speak."""
+    named = details.get("language")
+    return named if isinstance(named, str) and named in LANGUAGES else ENGLISH
+
+
+def spoken() -> dict[str, str]:
+    """What a manifest says of the language of its card: nothing if it is English."""
+    return {} if current() == ENGLISH else {"language": current()}
 
 
 def read_manifest(path: Path) -> tuple[dict[str, Any], Listing]:

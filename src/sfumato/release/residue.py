@@ -24,9 +24,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import tomli_w
 
+from sfumato.languages import LANGUAGES
 from sfumato.privacy.signatures import strict_json
 
-_KEYS = {"sfumato_release", "wording", "about", "data", "draft", "formulas", "database", "files"}
+_KEYS = {
+    "sfumato_release", "wording", "language", "about", "data", "draft", "formulas", "database", "files",
+}  # fmt: skip
 _ENTRY = {"sha256", "bytes"}
 _PART = re.compile(r"part-\d{1,9}\.parquet")
 _NOT_PUBLIC = ("reason", "confidence", "missing_codes")  # of a column: they speak of the original
@@ -68,6 +71,8 @@ def _of_manifest(path: Path) -> Iterator[str]:
     files: Mapping[str, Any] = document["files"]
     if set(document) - _KEYS or any(set(entry) != _ENTRY for entry in files.values()):
         yield "it has keys that no manifest has"
+    if "language" in document and document["language"] not in [*LANGUAGES][1:]:  # English is not named
+        yield "it names a language that no card has"
     if _spelt(document) != path.read_bytes():
         yield "it is not spelt as a manifest is"
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 
+from sfumato.languages import speaking
 from sfumato.privacy import Guarantee
 from sfumato.release.dictionary import card as card_text
+from sfumato.release.dictionary import own_words
 from sfumato.report.contents import Block, DataTable, Promises, Section
 from sfumato.report.page import Page
 from sfumato.schema import Schema
@@ -25,7 +27,8 @@ def card(schema: Schema, guarantee: Guarantee, *, about: str = "", data: str = "
     schema: the *public* schema, as `public/schema.toml` holds it. No data and no score comes in here.
     """
     # What a person wrote may hold any sign; it is put back after the text was taken apart.
-    text = card_text(schema, guarantee, about=_ABOUT if about else "", data=data)
+    with speaking("en"):  # it is said when it is written
+        text = card_text(schema, guarantee, about=_ABOUT if about else "", data=data)
     title, *parts = re.split(r"^#{1,2} ", text, flags=re.MULTILINE)[1:]
     heading, _, opening = title.partition("\n")
     sections = [Section("The data", [about if p == _ABOUT else p for p in _paragraphs(opening)])]
@@ -42,7 +45,8 @@ def _section(name: str, body: str, guarantee: Guarantee) -> Section:
         body = ""
     elif body.startswith("|"):
         head, _, *rows = (_cells(line) for line in body.splitlines())
-        blocks.append(DataTable(head, rows, "What each column holds"))
+        own = [(*row[:-1], own_words(row[-1])) for row in rows]
+        blocks.append(DataTable(head, own, "What each column holds", words=(1, 2), mixed=(3, 4)))
         body = ""
     return Section(name, _paragraphs(body), blocks)
 

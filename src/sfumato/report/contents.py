@@ -1,7 +1,8 @@
 """What a report holds, before it is HTML, Markdown or JSON: plain frozen values.
 
-A page is made by whoever judged something; the renderers turn it into bytes and add nothing of their own
-but INTERNAL. The same page always gives the same bytes: the time of making, if wanted, is in its stamp.
+A page is made by whoever judged something; the renderers turn it into bytes, in the language that is spoken
+then, and add nothing of their own but INTERNAL. The same page always gives the same bytes: the time of
+making, if wanted, is in its stamp.
 """
 
 from __future__ import annotations
@@ -65,6 +66,8 @@ class DataTable:
     """Any small table. `folded` puts it behind its caption, to be opened by who wants it.
 
     most: rows that stand open; those after them are folded. All of them, if it is None.
+    words: places of the columns whose cells are words of ours, not names or values from the data: they are
+        said in the reader's language. mixed: of those that may hold both.
     """
 
     columns: Sequence[str]
@@ -72,8 +75,12 @@ class DataTable:
     caption: str
     folded: bool = False
     most: int | None = None
+    words: Sequence[int] = ()
+    mixed: Sequence[int] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "words", tuple(self.words))
+        object.__setattr__(self, "mixed", tuple(self.mixed))
         object.__setattr__(self, "columns", _texts(self.columns, "a table's columns"))
         object.__setattr__(self, "rows", tuple(tuple(row) for row in self.rows))
         if not self.caption.strip():

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import DataError
+from sfumato.languages import Verbatim, say
 from sfumato.privacy import Guarantee
 from sfumato.report.contents import Block, DataTable, Promises, Section, Verdict
 from sfumato.report.page import Page
@@ -36,16 +37,16 @@ _OPEN = "(open)"
 
 
 def template() -> str:
-    """The TOML file to fill in."""
-    lines = ["# What a person says beside the numbers. Every text may run over several lines.", ""]
+    """The TOML file to fill in; what is asked is in the language that is spoken now."""
+    lines = [f"# {say('What a person says beside the numbers. Every text may run over several lines.')}", ""]
     for key, title, words in FIELDS:
-        lines += [f"# {title}. {words}", f'{key} = """"""', ""]
+        lines += [f"# {say(title)}. {say(words)}", f'{key} = """"""', ""]
     lines += [
-        "# Where each threshold comes from: its name as in the report, and its source.",
+        f"# {say('Where each threshold comes from: its name as in the report, and its source.')}",
         "[thresholds]",
-        '# "risk" = "policy of the institution, section 4"',
+        f'# "risk" = "{say("policy of the institution, section 4")}"',
         "",
-        "# Who decides. The page is a draft until all of it is there.",
+        f"# {say('Who decides. The page is a draft until all of it is there.')}",
         "[signature]",
         *(f'{key} = ""' for key, _ in SIGNATURE),
     ]
@@ -122,14 +123,16 @@ def determination(
     )
     sections = [Section("What was asked, and what came out", _opening(open_), [verdict])]
     sections += [_written(said, key, title, facts.get(key)) for key, title, _ in FIELDS[:5]]
-    rows = [(line, said.sources.get(name) or _OPEN) for name, line, _ in limits]
-    sourced = [DataTable(("threshold and result", "source"), rows, "Thresholds")] if rows else []
+    rows = [(line, _own(said.sources.get(name))) for name, line, _ in limits]
+    head = ("threshold and result", "source")
+    sourced = [DataTable(head, rows, "Thresholds", words=(0, 1))] if rows else []
     sections.append(Section("Thresholds and their sources", () if rows else "None was set.", sourced))
     sections += [_promised(found), Section("What was measured", _MEASURED, _tables(found["scores"]))]
     sections += [_written(said, key, title, facts.get(key)) for key, title, _ in FIELDS[5:]]
     sections[-1] = replace(sections[-1], blocks=(*sections[-1].blocks, *_not_examined(found)))
-    signed = [*((title, said.signature.get(key) or _OPEN) for key, title in SIGNATURE), ("signature", "")]
-    sections.append(Section("Decision", (), [DataTable(("of", "who decides"), signed, "Signed by")]))
+    signed = [*((title, _own(said.signature.get(key))) for key, title in SIGNATURE), ("signature", "")]
+    decides = DataTable(("of", "who decides"), signed, "Signed by", words=(0, 1))
+    sections.append(Section("Decision", (), [decides]))
     rows_ = found["rows"]
     unit = found.get("unit", "rows")
     stamp = f"{rows_['original']:,} {unit} of the original against {rows_['released']:,} of the release."
@@ -149,8 +152,14 @@ def _opening(open_: list[str]) -> str:
 
 
 def _written(said: Said, key: str, title: str, fact: Section | None) -> Section:
-    words = [p.strip() for p in (said.texts.get(key) or _OPEN).split("\n\n")]
+    written = said.texts.get(key)
+    words = [Verbatim(p.strip()) for p in written.split("\n\n")] if written else [_OPEN]
     return Section(title, [*words, *(fact.prose if fact else ())], fact.blocks if fact else ())
+
+
+def _own(written: str | None) -> str:
+    """What a person wrote, as it is; that it is open, if nothing was written."""
+    return Verbatim(written) if written else _OPEN
 
 
 def _line(threshold: Mapping[str, Any]) -> str:
@@ -172,7 +181,7 @@ def _promised(found: Mapping[str, Any]) -> Section:
 def _not_examined(found: Mapping[str, Any]) -> list[Block]:
     """What nobody looked at: a long list, which would push everything else off the first sheet."""
     rows = [tuple(str(part).partition(": ")[::2]) for part in found["not_examined"]]
-    return [DataTable(("part", "why"), rows, "Not examined")] if rows else []
+    return [DataTable(("part", "why"), rows, "Not examined", words=(0, 1))] if rows else []
 
 
 _MEASURES = ("measure", "of", "value", "interval", "control", "about")
@@ -209,7 +218,9 @@ def _parted(score: Mapping[str, Any]) -> tuple[str, str]:
 
 def _without_empty_columns(rows: Sequence[tuple[str, ...]], caption: str) -> DataTable:
     used = [k for k in range(len(_MEASURES)) if any(row[k] for row in rows)]
-    return DataTable([_MEASURES[k] for k in used], [tuple(row[k] for k in used) for row in rows], caption)
+    words = [place for place, k in enumerate(used) if _MEASURES[k] != "of"]
+    cells = [tuple(row[k] for k in used) for row in rows]
+    return DataTable([_MEASURES[k] for k in used], cells, caption, words=words)
 
 
 def _about(score: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from importlib.resources import files
 from itertools import count
 from typing import Any
 
+from sfumato.languages import ENGLISH, current, say, tried
 from sfumato.privacy.base import Claim
 from sfumato.report.contents import (
     Block,
@@ -27,32 +28,38 @@ from sfumato.report.contents import (
     Verdict,
 )
 from sfumato.report.palette import swaps, variables
+from sfumato.report.pictures import said_spec
 from sfumato.report.scores import scores_html
 from sfumato.report.svg import draw
 from sfumato.report.verdict import verdict_html
-from sfumato.report.words import INTERNAL, MOST_ROWS, ON_PAPER, cell, clean
+from sfumato.report.words import INTERNAL, MOST_ROWS, ON_PAPER, clean, said_cell
 
 _LEAVE = "computed from the original data; must not leave the house"
+# For languages of longer words than English has.
+_LONGER = (
+    "h1,h2,h3,p,td,th,li,caption{hyphens:auto}.limits .outcome{width:11rem}\n"
+    "@media (max-width:40rem){.limits tr{grid-template-columns:1fr}.limits .outcome{grid-row:auto}}\n"
+)
 
 
 def to_html(page: Contents) -> str:
     """The page as HTML text; the same page gives the same bytes."""
     style, script = _style(page), _script()
     internal = page.audience == "internal"
-    title = f"{INTERNAL}: {page.title}" if internal else page.title
+    title = f"{say(INTERNAL)}: {say(page.title)}" if internal else say(page.title)
     policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'"
     policy += "; form-action 'none'"
     numbers = count(1)
     named = [(f"section-{i}", section) for i, section in enumerate(page.sections, 1)]
     decided = bool(page.sections[0].first)
     parts = [
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+        f'<!DOCTYPE html>\n<html lang="{current()}">\n<head>\n<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="color-scheme" content="light dark">\n<meta name="robots" content="noindex">',
         '<meta name="referrer" content="no-referrer">',
-        f"<title>{_(title)}</title>\n<style>{style}</style>\n</head>\n<body>",
-        '<a class="skip" href="#main">Skip to the report</a>',
+        f"<title>{_bare(title)}</title>\n<style>{style}</style>\n</head>\n<body>",
+        f'<a class="skip" href="#main">{_("Skip to the report")}</a>',
         *(_marks() if internal else ()),
         f'<div class="wrap">\n<header class="top">\n<h1>{_(page.title)}</h1>',
         f'<p class="stamp">{_(page.stamp)}</p>' if page.stamp else "",
@@ -63,14 +70,19 @@ def to_html(page: Contents) -> str:
         *(_contents(named) if decided else ()),  # the verdict is read before the way around
         *(part for identity, section in named[1:] for part in _section(identity, section, numbers)),
         "</main>",
-        f"<footer><p>{INTERNAL}: {_LEAVE}.</p></footer>" if internal else "",
+        f"<footer><p>{_(INTERNAL)}: {_(_LEAVE)}.</p></footer>" if internal else "",
         f"</div>\n<script>{script}</script>\n</body>\n</html>\n",
     ]
     return "\n".join(part for part in parts if part)
 
 
-def _(text: object) -> str:
-    """Any text, with nothing in it that HTML would act on."""
+def _(text: str) -> str:
+    """A text of ours in the reader's language, with nothing in it that HTML would act on."""
+    return _bare(say(text))
+
+
+def _bare(text: object) -> str:
+    """Any text as it is, with nothing in it that HTML would act on."""
     return escape(clean(text))
 
 
@@ -83,8 +95,9 @@ def _style(page: Contents) -> str:
         f":root{{--ground:{g};{variables(d)}}}" for g, d in (("#f7f5f0", False), ("#14171d", True))
     )
     sheet = f"\n{light}\n@media screen and (prefers-color-scheme:dark){{{dark}}}\n{css}{swaps()}\n"
+    sheet += "" if current() == ENGLISH else _LONGER
     if page.audience == "internal":  # in the margin of every printed page
-        said = f'content:"{INTERNAL}: {_LEAVE}";font:700 8.5pt sans-serif;color:#7d1733'
+        said = f'content:"{say(INTERNAL)}: {say(_LEAVE)}";font:700 8.5pt sans-serif;color:#7d1733'
         sheet += f"@media print{{@page{{@top-center{{{said}}}@bottom-left{{{said}}}}}}}\n"
     return sheet
 
@@ -99,15 +112,15 @@ def _hash(content: str) -> str:
 
 
 def _marks() -> Iterator[str]:
-    yield f'<div class="mark" role="note"><strong>{INTERNAL}</strong> {_LEAVE}</div>'
+    yield f'<div class="mark" role="note"><strong>{_(INTERNAL)}</strong> {_(_LEAVE)}</div>'
     # Paper: fixed elements are repeated on every printed page; margin boxes alone are not in all browsers.
-    yield f'<div class="paper-mark" aria-hidden="true">{INTERNAL}</div>'
+    yield f'<div class="paper-mark" aria-hidden="true">{_(INTERNAL)}</div>'
 
 
 def _contents(named: list[tuple[str, Section]]) -> Iterator[str]:
     if len(named) < 3:
         return
-    yield '<nav class="toc" aria-label="Contents">\n<ol>'
+    yield f'<nav class="toc" aria-label="{_("Contents")}">\n<ol>'
     for identity, section in named:
         yield f'<li><a href="#{identity}">{_(section.title)}</a></li>'
     yield "</ol>\n</nav>"
@@ -132,7 +145,7 @@ def _block(block: Block, numbers: Iterator[int]) -> Iterator[str]:
         case Promises():
             yield '<div class="block">'
             yield from (_claim(claim) for claim in block.guarantee)
-            yield "" if len(block.guarantee) else "<p>Nothing is promised.</p>"
+            yield "" if len(block.guarantee) else f"<p>{_('Nothing is promised.')}</p>"
             yield "</div>"
         case ScoreTable():
             yield from scores_html(block, lambda t: "\n".join(table_html(t)))
@@ -153,10 +166,10 @@ def _claim(claim: Claim) -> str:
     if claim.limits():
         parts.append(f'<p class="limits">{_(claim.limits())}</p>')
     if claim.scope:
-        parts.append(f"<p>This is about {_(claim.scope)} alone.</p>")
+        parts.append(f"<p>{_(f'This is about {claim.scope} alone.')}</p>")
     if claim.assumptions:
         items = "".join(f"<li>{_(a)}</li>" for a in claim.assumptions)
-        parts.append(f"<p>It rests on this:</p>\n<ul>{items}</ul>")
+        parts.append(f"<p>{_('It rests on this:')}</p>\n<ul>{items}</ul>")
     return "\n".join([*parts, "</div>"])
 
 
@@ -172,10 +185,10 @@ def table_html(table: DataTable, printed: int = ON_PAPER) -> Iterator[str]:
     if not table.folded:
         yield from _grid(table, table.rows[:most], caption)
         rest = table.rows[most:]
-        yield f'<details class="more"><summary>{len(rest):,} more{_on_paper(len(rest), 0)}</summary>'
-        yield from _grid(table, rest, f"{caption}, continued", hidden=True)
+        yield f'<details class="more"><summary>{_(f"{len(rest):,} more")}{_on_paper(len(rest), 0)}</summary>'
+        yield from _grid(table, rest, f"{caption}, {_('continued')}", hidden=True)
     else:
-        size = f'<span class="hidden">table, </span>({_rows(len(table.rows))})'
+        size = f'<span class="hidden">{_("table")}, </span>({_(_rows(len(table.rows)))})'
         yield f"<details><summary>{caption} {size}{_on_paper(len(table.rows), printed)}</summary>"
         yield from _grid(table, table.rows, caption, hidden=True)
     yield "</details>"
@@ -189,7 +202,7 @@ def _on_paper(number: int, shown: int) -> str:
     """What stands behind a fold is printed in its first rows; where all of them are is said there."""
     if number <= shown:
         return ""
-    where = f": the first {shown} here, all in the JSON" if shown else ", in the JSON"
+    where = f": {_(f'the first {shown} here, all in the JSON')}" if shown else f", {_('in the JSON')}"
     return f'<span class="paper">{where}</span>'
 
 
@@ -200,14 +213,15 @@ def _grid(
     yield f'<div class="scroll" role="region" tabindex="0" aria-label="{caption}">'
     yield f'<table class="data">\n<caption{_class("hidden", hidden)}>{caption}</caption>\n<thead><tr>'
     for name, right in zip(table.columns, numeric, strict=True):
-        yield f'<th scope="col"{_class("n", right)}>{_(name)}</th>'
+        yield f'<th scope="col"{_class("n", right)}>{_bare(tried(name))}</th>'
     yield "</tr></thead>\n<tbody>"
     for row in rows[:MOST_ROWS]:
-        cells = [_cell(i, value, right) for i, (value, right) in enumerate(zip(row, numeric, strict=True))]
+        said = [said_cell(table, i, value) for i, value in enumerate(row)]
+        cells = [_cell(i, value, right) for i, (value, right) in enumerate(zip(said, numeric, strict=True))]
         yield f"<tr>{''.join(cells)}</tr>"
     yield "</tbody>\n</table>"
     if len(rows) > MOST_ROWS:
-        yield f'<p class="small">{len(rows) - MOST_ROWS:,} more rows are in the JSON.</p>'
+        yield f'<p class="small">{_(f"{len(rows) - MOST_ROWS:,} more rows are in the JSON.")}</p>'
     yield "</div>"
 
 
@@ -224,11 +238,11 @@ def _class(name: str, wanted: bool) -> str:
     return f' class="{name}"' if wanted else ""
 
 
-def _cell(place: int, value: object, right: bool) -> str:
+def _cell(place: int, said: str, right: bool) -> str:
     if place == 0:
-        return f'<th scope="row">{_(cell(value))}</th>'
+        return f'<th scope="row">{_bare(said)}</th>'
     mark = _class("n", right)
-    return f"<td{mark}>{_(cell(value))}</td>"
+    return f"<td{mark}>{_bare(said)}</td>"
 
 
 def _key(figure: Figure) -> str:
@@ -265,8 +279,9 @@ def _figure(figure: Figure, identity: str) -> Iterator[str]:
 
 def _panel(figure: Figure, spec: Mapping[str, Any], identity: str, size: str) -> str:
     title = spec.get("title", "")
-    panel = str(title.get("text", "") if isinstance(title, dict) else title)
-    label = clean(f"{figure.title}: {panel}" if panel else figure.title)
-    drawn = draw(spec, identity=identity, label=f"{label}. {clean(figure.description)}")
+    panel = tried(str(title.get("text", "") if isinstance(title, dict) else title))
+    label = clean(f"{say(figure.title)}: {panel}" if panel else say(figure.title))
+    words = f"{label}. {clean(say(figure.description))}"
+    drawn = draw(said_spec(spec, figure), identity=identity, label=words)
     size = size or ("wide" if _width(drawn) > _WIDE else "")
-    return f'<div class="{f"panel {size}".strip()}" role="group" aria-label="{_(label)}">{drawn}</div>'
+    return f'<div class="{f"panel {size}".strip()}" role="group" aria-label="{_bare(label)}">{drawn}</div>'

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
 
+from sfumato.languages import Verbatim, say
 from sfumato.report.contents import DataTable, ScoreTable
 from sfumato.report.words import (
     MOST_ROWS,
@@ -15,9 +16,11 @@ from sfumato.report.words import (
     confidence,
     details_of,
     direction,
+    figure,
     grouped,
     interval,
     number,
+    whole,
 )
 from sfumato.score import Score
 
@@ -33,22 +36,24 @@ def scores_html(block: ScoreTable, table: Callable[[DataTable], str]) -> Iterato
     yield '<div class="block">'
     groups = grouped(block.scores)
     if not groups:
-        yield f"<h3>{_(block.caption)}</h3>\n<p>None.</p>"
+        yield f"<h3>{_(block.caption)}</h3>\n<p>{_('None.')}</p>"
     for i, group in enumerate(groups):
-        title = f"{block.caption}: {group.title}" if group.title else block.caption
+        title = f"{say(block.caption)}: {say(group.title)}" if group.title else say(block.caption)
         if group.folded:
             yield f"<h3>{_(block.caption)}</h3>" if i == 0 else ""
             many = len(group.scores) > ON_PAPER
-            here = f'<span class="paper">: the first {ON_PAPER} here, all in the JSON</span>' if many else ""
-            yield f'<details class="group"><summary>{_(group.title)} ({len(group.scores):,}){here}</summary>'
+            first = _(f"the first {ON_PAPER} here, all in the JSON")
+            here = f'<span class="paper">: {first}</span>' if many else ""
+            size = whole(len(group.scores))
+            yield f'<details class="group"><summary>{_(group.title)} ({size}){here}</summary>'
         yield from _group(group, title, table)
         if group.folded:
             yield "</details>"
     yield "</div>"
 
 
-def _(text: object) -> str:
-    return escape(clean(text))
+def _(text: str) -> str:
+    return escape(clean(say(text)))
 
 
 def _group(group: ScoreGroup, title: str, table: Callable[[DataTable], str]) -> Iterator[str]:
@@ -59,21 +64,22 @@ def _group(group: ScoreGroup, title: str, table: Callable[[DataTable], str]) -> 
     kind = " utility" if sections == {"utility"} else ""
     hidden = ' class="hidden"' if group.folded else ""
     # On narrow screens rows are laid out as blocks; the roles keep it a table for screen readers.
-    yield f'<table class="scores{kind}" role="table">\n<caption{hidden}>{_(title)}</caption>'
-    yield '<thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">measure and meaning</th>'
+    yield f'<table class="scores{kind}" role="table">\n<caption{hidden}>{_(Verbatim(title))}</caption>'
+    column = '<th scope="col" role="columnheader">'
+    yield f'<thead role="rowgroup"><tr role="row">{column}{_("measure and meaning")}</th>'
     levels = {confidence(s) for s in group.scores if interval(s)}
-    one = f" (interval: {levels.pop()})" if len(levels) == 1 else ""
-    yield f'<th scope="col" role="columnheader">value{one}</th>'
-    yield '<th scope="col" role="columnheader">in its range</th></tr></thead>\n<tbody role="rowgroup">'
+    one = f" ({_('interval')}: {levels.pop()})" if len(levels) == 1 else ""
+    yield f"{column}{_('value')}{one}</th>"
+    yield f'{column}{_("in its range")}</th></tr></thead>\n<tbody role="rowgroup">'
     before: Score | None = None
     for score in group.scores[:MOST_ROWS]:
         yield _row(score, _notes(score, before, shared), table, bool(one))
         before = score
     yield "</tbody>\n</table>"
     if any(s.details for s in group.scores) and not group.folded:
-        yield '<p class="small paper">What lies behind each value is in the JSON.</p>'
+        yield f'<p class="small paper">{_("What lies behind each value is in the JSON.")}</p>'
     if len(group.scores) > MOST_ROWS:
-        yield f'<p class="small">{len(group.scores) - MOST_ROWS:,} more are in the JSON.</p>'
+        yield f'<p class="small">{_(f"{len(group.scores) - MOST_ROWS:,} more are in the JSON.")}</p>'
 
 
 def _notes(score: Score, before: Score | None, shared: str) -> list[str]:
@@ -97,13 +103,13 @@ def _row(score: Score, notes: Sequence[str], table: Callable[[DataTable], str], 
     small = "".join(f'<span class="small">{_(note)}</span>' for note in notes)
     behind = "".join(table(t) for t in details_of(score))
     spread = interval(score)
-    found = f'<span class="value">{number(score.value)}</span>'
+    found = f'<span class="value">{figure(score.value)}</span>'
     if spread:
         found += f'<span class="small">{spread}{"" if one else f"<br>{confidence(score)}"}</span>'
     low, high = score.range
-    ends = f"{number(low)} to {number(high)}" + (f", {direction(score)}" if direction(score) else "")
+    ends = _span(low, high) + (f", {direction(score)}" if direction(score) else "")
     beside = "".join(
-        f'<span class="beside">{sign}{name} {number(value)}</span>'
+        f'<span class="beside">{sign}{_(name)} {figure(value)}</span>'
         for name, value, sign in (
             ("control", score.control, _CONTROL),
             ("plain guess", score.baseline, _GUESS),
@@ -116,6 +122,10 @@ def _row(score: Score, notes: Sequence[str], table: Callable[[DataTable], str], 
         f'<td role="cell">{_bar(score)}<span class="small">{beside}</span>'
         f'<span class="small">{ends}</span></td></tr>'
     )
+
+
+def _span(low: float, high: float) -> str:
+    return say(f"{number(low)} to {number(high)}")
 
 
 def _bar(score: Score) -> str:

@@ -13,6 +13,7 @@ from html import escape
 from typing import Any
 
 from sfumato.errors import DataError
+from sfumato.languages import locale
 from sfumato.report.json import plain
 from sfumato.report.palette import INK, LINE, MUTED
 
@@ -62,7 +63,7 @@ def draw(spec: Mapping[str, Any], *, identity: str, label: str) -> str:
     complete["config"] = {**_CONFIG, **complete.get("config", {})}
     try:
         # No address is allowed: a specification cannot make the build load anything.
-        text = vl_convert.vegalite_to_svg(complete, allowed_base_urls=[])
+        text = vl_convert.vegalite_to_svg(complete, allowed_base_urls=[], format_locale=locale())
         root = ElementTree.fromstring(text)
     except (ValueError, ElementTree.ParseError):
         raise DataError(

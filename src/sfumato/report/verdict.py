@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from html import escape
 
+from sfumato.languages import say
 from sfumato.report.contents import Verdict
 from sfumato.report.words import clean
 
@@ -80,22 +81,22 @@ def verdict_html(verdict: Verdict) -> Iterator[str]:
     word = outcome(verdict)
     yield f'<div class="block verdict {_KINDS.get(word, "open")}">'
     sign = f'<span class="sign" aria-hidden="true">{_SIGNS[word]}</span>' if word in _SIGNS else ""
-    yield f'<p class="verdict-title">{sign}{word.capitalize()}</p>'
+    yield f'<p class="verdict-title">{sign}{_(word.capitalize())}</p>'
     if verdict.because.strip():
         yield f'<p class="because">{_(verdict.because)}</p>'
     if count(verdict):
-        yield f'<p class="small">{count(verdict)}</p>'
+        yield f'<p class="small">{_(count(verdict))}</p>'
     yield from _limits(verdict)
     if verdict.advice:
-        yield f'<div class="next"><p class="label">{NEXT}</p>\n<ol>'
+        yield f'<div class="next"><p class="label">{_(NEXT)}</p>\n<ol>'
         yield from (f"<li>{_(line)}</li>" for line in verdict.advice)
         yield "</ol></div>"
     yield from _unseen(verdict)
     yield "</div>"
 
 
-def _(text: object) -> str:
-    return escape(clean(text))
+def _(text: str) -> str:
+    return escape(clean(say(text)))
 
 
 def _limits(verdict: Verdict) -> Iterator[str]:
@@ -107,7 +108,7 @@ def _limits(verdict: Verdict) -> Iterator[str]:
     folds = len(rows) > _FEW + 2 and met > 2
     yield from _table(rows[: len(rows) - met] if folds else rows, "Thresholds")
     if folds:
-        yield f"<details><summary>{met} thresholds that are met</summary>"
+        yield f"<details><summary>{_(f'{met} thresholds that are met')}</summary>"
         yield from _table(rows[len(rows) - met :], "Thresholds that are met")
         yield "</details>"
 
@@ -116,15 +117,15 @@ def _table(rows: list[tuple[str, str, str]], caption: str) -> Iterator[str]:
     if not rows:
         return
     # On narrow screens rows are laid out as blocks; the roles keep it a table for screen readers.
-    yield f'<table class="limits" role="table">\n<caption class="hidden">{caption}</caption>'
-    heads = "".join(f'<th scope="col" role="columnheader">{h}</th>' for h in ("outcome", "asked", "found"))
+    yield f'<table class="limits" role="table">\n<caption class="hidden">{_(caption)}</caption>'
+    heads = "".join(f'<th scope="col" role="columnheader">{_(h)}</th>' for h in ("outcome", "asked", "found"))
     yield f'<thead class="hidden" role="rowgroup"><tr role="row">{heads}</tr></thead>'
     yield '<tbody role="rowgroup">'
     for name, asked, found in rows:
         sign = f'<span class="sign" aria-hidden="true">{_SIGNS[name]}</span>'
         match = _VALUE.fullmatch(found)
         value = f"<strong>{_(match[1])}</strong> {_(match[2])}" if match else f"<strong>{_(found)}</strong>"
-        yield f'<tr class="{_KINDS[name]}" role="row"><td class="outcome" role="cell">{sign}{name}</td>'
+        yield f'<tr class="{_KINDS[name]}" role="row"><td class="outcome" role="cell">{sign}{_(name)}</td>'
         yield f'<th scope="row" role="rowheader">{_(asked)}</th><td role="cell">{value}</td></tr>'
     yield "</tbody>\n</table>"
 
@@ -134,9 +135,10 @@ def _unseen(verdict: Verdict) -> Iterator[str]:
     entries = verdict.not_examined
     listed = "".join(f"<li>{_(entry)}</li>" for entry in entries)
     if len(entries) > _FEW:
-        yield f'<details class="unseen"><summary>Not examined: {len(entries)} parts, and why</summary>'
+        title = _(f"Not examined: {len(entries)} parts, and why")
+        yield f'<details class="unseen"><summary>{title}</summary>'
         yield f"<ul>{listed}</ul></details>"
         return
-    yield '<div class="unseen"><p class="label">Not examined</p>'
-    yield f"<ul>{listed}</ul>" if entries else f'<p class="small">{NOTHING_NAMED}</p>'
+    yield f'<div class="unseen"><p class="label">{_("Not examined")}</p>'
+    yield f"<ul>{listed}</ul>" if entries else f'<p class="small">{_(NOTHING_NAMED)}</p>'
     yield "</div>"

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sfumato.languages import Verbatim, form, say, tried
 from sfumato.report.contents import Cell, DataTable
 from sfumato.score import Score
 
@@ -30,7 +31,10 @@ def clean(text: object) -> str:
 
     So do signs that turn the direction of text: a value must not rewrite the line it stands in.
     """
-    return "".join("\ufffd" if _unprintable(c) else c for c in str(text))
+    shown = str(text)
+    if shown.isprintable():  # most is, and Python knows at once
+        return shown
+    return "".join("\ufffd" if _unprintable(c) else c for c in shown)
 
 
 def _unprintable(c: str) -> bool:
@@ -59,6 +63,27 @@ def number(value: float | None) -> str:
     return text.replace("-", "−")
 
 
+def figure(value: float | None) -> str:
+    """A number as the reader's language writes it."""
+    return say("not defined") if value is None or math.isnan(value) else form(number(value))
+
+
+def whole(count: int) -> str:
+    """A whole number as the reader's language writes it."""
+    return form(f"{count:,}")
+
+
+def said_cell(table: DataTable, place: int, value: Cell | object) -> str:
+    """A cell as the reader's language says it: numbers, and words of ours."""
+    if isinstance(value, str):
+        if place in table.words:
+            return clean(say(value))
+        return clean(tried(value) if place in table.mixed else value)
+    if isinstance(value, bool):
+        return say(cell(value))
+    return figure(value) if isinstance(value, int | float) else cell(value)
+
+
 def cell(value: Cell | object) -> str:
     """A cell of any table."""
     if value is None:
@@ -79,17 +104,17 @@ def interval(score: Score) -> str:
     """The interval of a score, or nothing where the value is exact."""
     if score.low is None or score.high is None:
         return ""
-    return f"{number(score.low)} to {number(score.high)}"
+    return say(f"{number(score.low)} to {number(score.high)}")
 
 
 def confidence(score: Score) -> str:
     """At which confidence the interval holds."""
-    return "" if score.confidence is None else f"{100 * score.confidence:.8g}% confidence"
+    return "" if score.confidence is None else say(f"{100 * score.confidence:.8g}% confidence")
 
 
 def direction(score: Score) -> str:
     """Which way is better, for who publishes."""
-    return {"higher": "higher is better", "lower": "lower is better", "neither": ""}[score.better]
+    return say({"higher": "higher is better", "lower": "lower is better", "neither": ""}[score.better])
 
 
 @dataclass(frozen=True)
@@ -160,13 +185,13 @@ def details_of(score: Score, most: int = 50) -> Iterable[DataTable]:
             columns = tuple(dict.fromkeys(str(k) for record in content for k in record))
             rows = [tuple(cell(record.get(k)) for k in columns) for record in content[:most]]
             more = f" (first {most} of {len(content)})" if len(content) > most else ""
-            yield DataTable(columns, rows, f"{name}{more}", folded=True)
+            yield DataTable(columns, rows, f"{name}{more}", folded=True, mixed=range(len(columns)))
         elif isinstance(content, list | tuple):
             single.append((str(name), cell(content[:most]) + (" …" if len(content) > most else "")))
         else:
             single.append((str(name), cell(content)))
     if single:
-        yield DataTable(("detail", "value"), single, "Details", folded=True)
+        yield DataTable(("detail", "value"), single, "Details", folded=True, words=(0,), mixed=(1,))
 
 
 def _matrices(content: Mapping[str, Any], of: str) -> Iterable[DataTable]:
@@ -178,4 +203,4 @@ def _matrices(content: Mapping[str, Any], of: str) -> Iterable[DataTable]:
         if title != "names":
             cells = [(name, *row[:_WIDE]) for name, row in zip(shown, rows, strict=False)]
             caption = title.replace("_", " ") if "_" in title else f"{of} {title}"
-            yield DataTable(("column", *shown), cells, f"{caption}{more}", folded=True)
+            yield DataTable(("column", *map(Verbatim, shown)), cells, f"{caption}{more}", folded=True)

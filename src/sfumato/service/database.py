@@ -41,7 +41,7 @@ class Server:
 
     def __init__(self, url: str) -> None:
         address = postgres_address(url, "shared answers", name="service", example="clinic")
-        self._psycopg, self._settings = address.driver, address.settings
+        self._address, self._psycopg = address, address.driver
         self.schema, self.name = f"sfumato_answers_{address.name}", address.title
         self._here = threading.local()
         self._all: list[Any] = []
@@ -89,18 +89,14 @@ class Server:
         return found
 
     def _connect(self) -> psycopg.Connection[Any]:
+        made = self._address.connected("answers")
         try:
-            made: psycopg.Connection[Any] = self._psycopg.connect(
-                **self._settings, autocommit=True, prepare_threshold=None
-            )
             made.execute(
                 f"SET synchronous_commit = on; SET lock_timeout = '{_WAIT}s'; "
                 f"SET statement_timeout = '{_WAIT + 10}s'"
             )
         except self._psycopg.Error:
-            raise OutputError(
-                f"answers {self.name}: no connection to the server.", hint="check host, user and database"
-            ) from None
+            raise self._lost() from None
         self._here.connection, self._here.locks = made, 0
         with self._lock:
             self._all = [c for c in self._all if not c.closed] + [made]

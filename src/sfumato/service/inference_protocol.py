@@ -29,7 +29,7 @@ from sfumato.service.scores import Question
 from sfumato.service.worker import Route, Service, as_json
 
 if TYPE_CHECKING:
-    from sfumato.prediction.inputs import Feature
+    from sfumato.features.inputs import Feature
 
 _WHOLE = ("INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64")
 _REAL = ("FP16", "FP32", "FP64", "BF16")

@@ -16,19 +16,9 @@ from sfumato.service import logs
 from sfumato.service.metrics import Metrics
 from sfumato.service.replies import Refusal
 from sfumato.service.telemetry import Telemetry, trace_of
+from sfumato.web.headers import has_two_lengths, page_headers
 
 NOTE = "sfumato.note"  # where in an ASGI scope the note of a request is
-PAGE_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-_HEADERS = [
-    (b"cache-control", b"no-store"),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (b"content-security-policy", PAGE_POLICY.encode()),
-]
 _SCORE = re.compile(r"/v1/models/([^/]+)/score")
 _SECURE = (b"strict-transport-security", b"max-age=31536000")
 
@@ -64,7 +54,7 @@ class Middleware:
     ) -> None:
         self._app, self._metrics, self._root, self._telemetry = app, metrics, root_path, telemetry
         self._score = score or app
-        self._headers = [*_HEADERS, _SECURE] if secure else _HEADERS
+        self._headers = [*page_headers(), _SECURE] if secure else page_headers()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -91,7 +81,7 @@ class Middleware:
                 note.route, slash = "page", [(b"location", f"{self._root}/".encode())]  # the page needs it
                 await answer({"type": "http.response.start", "status": 308, "headers": slash})
                 await answer({"type": "http.response.body", "body": b""})
-            elif _two_lengths(scope):
+            elif has_two_lengths(scope):
                 note.code = "bad_request"
                 await _refuse(answer, Refusal("bad_request"), [(b"connection", b"close")])
             else:
@@ -131,12 +121,6 @@ class Middleware:
         if trace:
             fields["trace"] = trace
         logs.event("request", ms=round(1000 * seconds, 2), **fields)
-
-
-def _two_lengths(scope: Scope) -> bool:
-    """Whether a request says in two ways where it ends: proxies and servers may differ, and smugglers do."""
-    names = [name for name, _ in scope["headers"]]
-    return b"transfer-encoding" in names and b"content-length" in names
 
 
 async def _refuse(send: Send, refusal: Refusal, more: Sequence[tuple[bytes, bytes]] = ()) -> None:

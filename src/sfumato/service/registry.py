@@ -18,8 +18,8 @@ from sfumato.service.request_parts import NAME
 from sfumato.service.settings import Settings
 
 if TYPE_CHECKING:
+    from sfumato.features.inputs import Feature
     from sfumato.prediction.confidential import NoisyModel
-    from sfumato.prediction.inputs import Feature
     from sfumato.prediction.models import ReleasedModel
 
 CURRENT = "current"

@@ -33,6 +33,7 @@ from sfumato.seeds import Key
 from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.domain import WEIGHT_UNITS, Domain
 from sfumato.synthesis.fitted_baseline import FittedBaseline
+from sfumato.synthesis.joint_columns import joined
 from sfumato.synthesis.parameters import (
     COLUMNS,
     CONSTRAINTS,
@@ -48,6 +49,9 @@ from sfumato.table import Table
 _MOST = 1000.0
 _LARGEST = 2**22  # cells of a full table that are kept in memory
 _SHARES = 2**40  # weights of a bootstrap become whole numbers out of about this
+_ANY_TIE = (
+    0.999999  # columns that a constraint of two is about are one: drawn apart, none would keep its shares
+)
 _ONCE = "The counts were noised once; any number of rows follows from them"
 
 
@@ -121,7 +125,7 @@ class MarginalBootstrap:
         Assumes:   the domain, the constraints and the largest weight are public.
         Tested by: tests/synthesis/test_baselines.py::test_noised_counts_have_the_stated_scale
         """
-        domain = _domain(self, table)
+        domain = joined(_domain(self, table), share=_ANY_TIE, most=2**15, details=False)
         tabulated = domain.prepared(table)[0].tabulate([(n,) for n in domain.names], weight=self.weight)
         tables = [tabulated[(n,)].dense().astype(np.int64) for n in domain.names]
         _check(tables[0], even=self.epsilon is not None)

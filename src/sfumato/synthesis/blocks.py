@@ -25,6 +25,7 @@ from sfumato.schema import Schema
 from sfumato.sources import BatchSource
 from sfumato.synthesis import parents as choosing
 from sfumato.synthesis.domain import Domain
+from sfumato.synthesis.joint_columns import joined
 from sfumato.table import Table
 
 if TYPE_CHECKING:
@@ -197,6 +198,7 @@ class Blocks:
             document = json.loads((folder / "blocks.json").read_text(encoding="utf-8"))
             if document["sfumato_blocks"] != 1:
                 raise KeyError
+            domain = joined(domain, apart=[entry["column"] for entry in document["blocks"]])
             books = {b.name: b for b in domain.books}
             blocks = []
             for i, entry_ in enumerate(document["blocks"]):

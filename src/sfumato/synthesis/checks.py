@@ -11,6 +11,7 @@ from sfumato.errors import ParameterError
 from sfumato.privacy import Neighbours
 from sfumato.privacy.rounding import exact
 from sfumato.synthesis.models import FAMILIES
+from sfumato.synthesis.parents import of_variables
 from sfumato.table import Table
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def fits(method: PeGS, blocks: Blocks) -> None:
     """Blocks that were made before must be those that the method speaks of, with all that they cost."""
     faults = []
     if isinstance(method.parents, Mapping):
-        given = {n: tuple(p) for n, p in method.parents.items() if p}
+        given = {n: p for n, p in of_variables(blocks.domain, method.parents).items() if p}
         if given != {n: p for n, p in blocks.parents.items() if p and n not in blocks.domain.details}:
             faults.append("their parents are not those that were declared")
     if blocks.chosen == "privately":

@@ -124,6 +124,24 @@ class Domain:
         back |= {d.base.name: d.first for d in self.differences if d.base is not None}
         return tuple(back.get(b.name, b) for b in self.books)
 
+    @property
+    def declared(self) -> Domain:
+        """The domain of the columns that come out; another one where tied columns are one."""
+        return self
+
+    def join(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Codes of declared columns, (columns, rows), as codes of these."""
+        return codes
+
+    def split(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Codes of these columns as codes of the declared ones."""
+        return codes
+
+    @property
+    def renamed(self) -> dict[str, str]:
+        """For each declared column, the one it is part of here."""
+        return {n: n for n in self.names}
+
     def __post_init__(self) -> None:
         _ = self.zeros  # faults of the constraints are said here
 
@@ -164,10 +182,18 @@ class Domain:
 
     @property
     def schema(self) -> Schema:
-        """The schema of synthetic rows: what was in the source as a missing code is empty here."""
-        return Schema(
-            tuple(as_released(replace(b.column, missing_codes=(), reason="")) for b in self.released)
-        )
+        """The schema of synthetic rows: what was in the source as a missing code is empty here.
+
+        A role that was guessed, and how sure that was, the rows have told: where the domains are public
+        neither leaves, unless a person has looked.
+        """
+        released = []
+        for column in (b.column for b in self.released):
+            if self.public and column.confidence:
+                role = column.role if column.confirmed else Role.OTHER
+                column = replace(column, role=role, confidence="")
+            released.append(as_released(replace(column, missing_codes=(), reason="")))
+        return Schema(tuple(released))
 
     def place(self, name: str) -> int:
         """Which column this is."""

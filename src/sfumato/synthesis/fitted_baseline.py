@@ -67,7 +67,8 @@ class FittedBaseline:
         alpha = getattr(self.method, "alpha", _NONE)
         name = "marginals" if alpha is _NONE else "table"
         plan: dict[str, Any] = {
-            "method": name, "rows": rows, "epsilon": self.method.epsilon, "columns": list(self.domain.names)
+            "method": name, "rows": rows, "epsilon": self.method.epsilon,
+            "columns": list(self.domain.declared.names),
         }  # fmt: skip
         plan |= {"constraints": [repr(c) for c in self.method.constraints], "weight": self.method.weight}
         if alpha is not _NONE:
@@ -130,7 +131,7 @@ class FittedBaseline:
         return out
 
     def _table(self, rows: int, key: Key) -> Table:
-        arrow = pa.schema([pa.field(b.name, canonical_type(b.column)) for b in self.domain.books])
+        arrow = pa.schema([pa.field(b.name, canonical_type(b.column)) for b in self.domain.released])
 
         def open_(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
             for start in range(0, rows, _CHUNK):

@@ -89,10 +89,12 @@ class FittedPeGS:
         It shows what the sampler's secret is. For teaching, on data that may be shown.
         """
         sampler = self._sampler(max(rows, row + 1), key or Key.fresh())
-        codes = np.stack(trace(sampler, row), axis=1)
-        steps = ["seed"] + [b.column for b in self.blocks.blocks] * ((codes.shape[1] - 1) // len(codes))
-        arrays = [book.decode(line) for book, line in zip(self.blocks.domain.books, codes, strict=True)]
-        return pa.table([pa.array(steps), *arrays], names=["drawn", *self.blocks.domain.names])
+        codes = self.blocks.domain.split(np.stack(trace(sampler, row), axis=1))
+        steps = ["seed"] + [b.column for b in self.blocks.blocks] * (
+            (codes.shape[1] - 1) // len(self.blocks.blocks)
+        )
+        arrays = [book.decode(line) for book, line in zip(self.blocks.domain.released, codes, strict=True)]
+        return pa.table([pa.array(steps), *arrays], names=["drawn", *self.blocks.domain.declared.names])
 
     # -- what it costs ---------------------------------------------------------------------------
 

@@ -71,6 +71,19 @@ def declared(domain: Domain, given: Mapping[str, Iterable[str]]) -> Parents:
     return out
 
 
+def of_variables(domain: Domain, given: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
+    """Declared parents where columns that constraints tie are one: it has those of all its parts."""
+    names = domain.renamed
+    out: dict[str, tuple[str, ...]] = {}
+    for name, wanted in given.items():
+        own = names.get(name, name)
+        here = [names.get(p, p) for p in wanted]
+        tied = own not in given  # a column that is one with others: what it is given may be part of it
+        both = [*out.get(own, ()), *(p for p in here if p != own or not tied)]
+        out[own] = tuple(dict.fromkeys(both)) if tied else tuple(both)
+    return out
+
+
 def by_information(domain: Domain, pairs: Pairs, m: int | None, rows: int) -> Parents:
     """Section 3.2 of the paper: the m variables of most mutual information. It reads the data openly."""
     scores = {pair: mutual_information(pairs[pair].dense()) for pair in pairs}

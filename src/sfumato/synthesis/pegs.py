@@ -31,6 +31,7 @@ from sfumato.synthesis.blocks import Blocks
 from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.fitted_pegs import FittedPeGS
+from sfumato.synthesis.joint_columns import joined
 from sfumato.synthesis.marginals import noised_marginals
 from sfumato.synthesis.models import FAMILIES, check, learn
 from sfumato.synthesis.parameters import (
@@ -44,6 +45,7 @@ from sfumato.synthesis.parameters import (
     amount,
     count,
 )
+from sfumato.synthesis.parents import of_variables
 from sfumato.synthesis.sampler import pool_codes
 from sfumato.table import Table
 
@@ -252,7 +254,7 @@ class PeGS:
         blocks = Blocks.fit(
             table,
             domain,
-            self.parents if not isinstance(self.parents, str) else None,
+            self._parents(domain) if not isinstance(self.parents, str) else None,
             privately=self.on_parents,
             neighbours=self.neighbours,
             declared_rows=self.declared_rows,
@@ -267,6 +269,8 @@ class PeGS:
         source: Any = table if self.domain == "data" else table.schema
         domain = make(source, self.columns, self.constraints, weight=self.weight)
         self._check(domain)
+        domain = joined(domain, apart=tuple(self.models))
+        check(self.models, domain, self._parents(domain))
         domain.search_cost(self.neighbours)  # refused before anything is spent
         return domain, pool_codes(domain, self.seeds) if isinstance(self.seeds, Table) else None
 
@@ -284,6 +288,9 @@ class PeGS:
         marginals = noised_marginals(self, blocks) if self.prior == "marginal" else {}
         models = learn(self.models, blocks, self.on_models, self.neighbours)
         return FittedPeGS(self, blocks, marginals, pool, models)
+
+    def _parents(self, domain: Domain) -> Any:
+        return of_variables(domain, self.parents) if isinstance(self.parents, Mapping) else self.parents
 
     def _check(self, domain: Domain) -> None:
         check(self.models, domain, self.parents)

@@ -110,7 +110,7 @@ class Sampler:
         """So many rows as a table that draws them anew, alike, whenever it is read."""
         domain, block = self.book.blocks.domain, self.block or 1
         step = max(1, chunk // block) * block
-        arrow = pa.schema([pa.field(b.name, canonical_type(b.column)) for b in domain.books])
+        arrow = pa.schema([pa.field(b.name, canonical_type(b.column)) for b in domain.released])
 
         def one(start: int) -> pa.RecordBatch:
             codes = self.codes(start, min(step, rows - start))
@@ -210,13 +210,14 @@ def trace(sampler: Sampler, row: int = 0) -> list[NDArray[Any]]:
 
 def pool_codes(domain: Domain, pool: Table) -> NDArray[Any]:
     """A pool of seeds as codes; refused where it does not fit, without those that break a constraint."""
-    absent = [n for n in domain.names if n not in pool.schema]
+    names = domain.declared.names
+    absent = [n for n in names if n not in pool.schema]
     if absent:
         raise ParameterError(
-            f"the pool of seeds lacks {len(absent)} of the {len(domain.names)} columns.", hint="a row a seed"
+            f"the pool of seeds lacks {len(absent)} of the {len(names)} columns.", hint="a row a seed"
         )
-    coded = pool.with_schema(domain.schema).encode(domain.names).codes
-    kept = coded[:, ~domain.violations(coded)]
+    coded = pool.with_schema(domain.schema).encode(names).codes
+    kept = domain.join(coded[:, ~domain.declared.violations(coded)])
     if not kept.shape[1]:
         raise ParameterError("the pool of seeds has no row that keeps the constraints.", hint="add rows")
     return kept

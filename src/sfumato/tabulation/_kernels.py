@@ -22,8 +22,8 @@ def anneal(
 
     up: (inner,) 1 where a cell is rounded up.  rest: (inner,) count modulo base.  off: (totals,) rounded less
     true.  start, totals: which totals each inner cell is in, compressed.  All but the last three change in
-    place. Energy: the sum of |off|, what is beyond the base counted eight times; a flip that raises it by e
-    is taken with probability exp(-e / heat), heat falling from the base to a fiftieth of it.
+    place. Energy: the sum of |off|, and 7 x (x + 1) for x beyond the base; a flip that raises it by e is
+    taken with probability exp(-e / heat), heat falling from the base to a fiftieth of it.
     """
     state = np.uint64(seed * 2 + 1)
     n = len(up)
@@ -38,7 +38,8 @@ def anneal(
         gain = abs(change + (up[cell] * base - rest[cell])) - abs(up[cell] * base - rest[cell])
         for k in range(start[cell], start[cell + 1]):
             before, after = abs(off[totals[k]]), abs(off[totals[k]] + change)
-            gain += after - before + 7 * (max(after - base, 0) - max(before - base, 0))
+            beyond, was = max(after - base, 0), max(before - base, 0)
+            gain += after - before + 7 * (beyond * (beyond + 1) - was * (was + 1))
         if gain > 0:
             heat = base * 0.02 ** (step / steps)
             state ^= state << np.uint64(13)

@@ -1,63 +1,65 @@
 """How good a pattern can be: a lower bound by cuts, and the best pattern of a small table (Fischetti and
 Salazar).
 
-The master program chooses cells; each requirement is looked at by a linear program in which a cell may move
-only as far as it was chosen. Where a cell does not get as far as required, the program's prices say which
-cells would have to be chosen: a cut, sum of min(price * room, amount) * chosen >= amount, that every pattern
-keeps.
+The master program chooses cells at the least cost, so that all cuts (`cuts`) are kept that were found so far,
+and less is paid than for the pattern that is known. Each requirement is then looked at under that choice; one
+that is not fulfilled says another cut. First cells are chosen by halves, then whole. Where no choice is left
+the known pattern is the best; until then no pattern costs less than the master's bound.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import progress
 from sfumato.cells import programs
-from sfumato.tabulation.search import PatternSearch, Requirement
+from sfumato.tabulation.cuts import ChosenCells, Cuts, bridges
+from sfumato.tabulation.requirement import Requirement
+from sfumato.tabulation.search import PatternSearch
 
 Real = NDArray[np.float64]
+Index = NDArray[np.int64]
 
 _NEAR = 1e-6
+_BUSY = 5.0  # a second of the processor may take so long by the clock
 
 
-class _Rooms:
-    """How far a cell gets when each cell may move only so far: the program whose prices make cuts."""
+class _Farthest:
+    """How far a cell gets with so much room, by HiGHS, where a look in its neighbourhood does not say."""
 
-    def __init__(self, search: PatternSearch) -> None:
+    def __init__(self, search: PatternSearch, cuts: Cuts) -> None:
         from scipy.sparse import hstack
 
-        problem = search.problem
-        n = problem.size
-        most = float(max((abs(r.amount) for r in search.requirements), default=1.0))
-        self.up = np.minimum(search.up, most * 50)
-        self.down = np.minimum(search.down, most * 50)
-        self.n = n
-        relations = problem.relations
-        sums = relations.matrix @ problem.values
-        strict = relations.least == relations.most
-        least = np.where(strict, 0.0, np.minimum(relations.least - sums, 0.0))
-        top = np.where(strict, 0.0, np.maximum(relations.most - sums, 0.0))
+        self.cuts, relations = cuts, search.problem.relations
+        self.n = search.problem.size
+        zero = np.zeros(relations.matrix.shape[0])
         self.highs = programs.solver()
         self.highs.setOptionValue("presolve", "off")
-        programs.load(
-            self.highs, hstack([relations.matrix, -relations.matrix]), np.zeros(2 * n), np.zeros(2 * n),
-            np.concatenate([self.up, self.down]), least, top,
-        )  # fmt: skip
-        self.columns = np.arange(2 * n, dtype=np.int32)
+        free = np.full(2 * self.n, np.inf)
+        both = hstack([relations.matrix, -relations.matrix])
+        programs.load(self.highs, both, np.zeros(2 * self.n), np.zeros(2 * self.n), free, zero, zero)
+        self.columns = np.arange(2 * self.n, dtype=np.int32)
 
-    def cut(self, asked: Requirement, chosen: Real) -> tuple[Real, float] | None:
-        """A cut that the choice breaks, as (coefficients, at least), or None."""
-        n, amount = self.n, abs(asked.amount)
-        share = chosen.copy()
-        share[asked.cell] = 1.0
-        if asked.fixed is not None:
-            share[asked.fixed] = 0.0
-        room = np.concatenate([self.up * share, self.down * share])
-        wanted = asked.cell if asked.amount > 0 else asked.cell + n
-        other = asked.cell + n if asked.amount > 0 else asked.cell
+    def cut(self, asked: Requirement, choice: ChosenCells) -> tuple[Index, Real] | None:
+        """A cut that a choice breaks; None where it fulfils the requirement."""
+        largest = np.zeros(self.n)
+        for signed in asked.directions(self.cuts.ways.up, self.cuts.ways.down):
+            ray = self._ray(asked, signed, choice.room(asked).copy())
+            does = None if ray is None else self.cuts.coefficients(asked, signed, ray)
+            if does is None:
+                return None
+            largest = np.maximum(largest, does)
+        cells = np.flatnonzero(largest)
+        return cells, largest[cells]
+
+    def _ray(self, asked: Requirement, signed: float, room: Real) -> Real | None:
+        n, amount = self.n, abs(signed)
+        wanted, other = (asked.cell, asked.cell + n) if signed > 0 else (asked.cell + n, asked.cell)
         room[wanted], room[other] = amount, 0.0
         cost = np.zeros(2 * n)
         cost[wanted] = -1.0
@@ -66,81 +68,116 @@ class _Rooms:
         if programs.solved(self.highs) != "optimal":
             return None
         solution = self.highs.getSolution()
-        if solution.col_value[wanted] >= amount - 1e-5:
-            return None
-        prices = np.maximum(-np.array(solution.col_dual), 0.0)
-        full = np.concatenate([self.up, self.down]) * prices
-        full[[wanted, other]] = 0.0
-        coefficients = np.minimum(full[:n] + full[n:], amount)
-        coefficients[coefficients < 1e-7 * amount] = 0.0
-        if asked.fixed is not None:
-            coefficients[asked.fixed] = 0.0
-        return coefficients / amount, 1.0
+        return None if solution.col_value[wanted] >= amount - 1e-5 else np.array(solution.row_dual)
 
 
-def prove(search: PatternSearch, seconds: float) -> float:
+class _Master:
+    """Chooses cells at the least cost so that all cuts are kept, and less is paid than for what is known."""
+
+    def __init__(self, search: PatternSearch, cuts: Cuts) -> None:
+        from scipy.sparse import vstack
+
+        problem = search.problem
+        self.n = problem.size
+        self.cost = np.where(problem.sensitive, 0.0, problem.cost)
+        self.highs = programs.solver()
+        bridged, least, _ = bridges(problem, {r.cell for r in search.requirements})
+        known = cuts.matrix()
+        matrix = vstack([self.cost.reshape(1, -1), bridged, known]).tocsr()
+        low = np.concatenate([[-np.inf], least, np.ones(known.shape[0])])
+        high = np.concatenate([[search.extra], np.full(len(low) - 1, np.inf)])
+        programs.load(
+            self.highs, matrix, self.cost, problem.sensitive.astype(np.float64),
+            np.where(problem.kept, 0.0, 1.0), low, high,
+        )  # fmt: skip
+        self.highs.setOptionValue("mip_rel_gap", 0.0)
+        fixed = problem.sensitive | problem.kept
+        self.whole_costs = bool(np.array_equal(self.cost[~fixed], np.rint(self.cost[~fixed])))
+        if self.whole_costs:  # the next better choice is cheaper by one
+            self.highs.setOptionValue("mip_abs_gap", 0.99)
+        self.whole = False
+
+    def ask_less(self, known: float) -> None:
+        """Pay less than this from now on."""
+        step = 1.0 if self.whole_costs else 1e-6 * max(known, 1.0)
+        self.highs.changeRowBounds(0, -np.inf, known - step)
+
+    def keep_whole(self) -> None:
+        """From now on a cell is chosen or it is not."""
+        import highspy
+
+        self.whole = True
+        kinds: Any = np.array([highspy.HighsVarType.kInteger] * self.n)
+        self.highs.changeColsIntegrality(self.n, np.arange(self.n, dtype=np.int32), kinds)
+
+    def add(self, cuts: Sequence[tuple[Index, Real]]) -> None:
+        """Every choice keeps these, coefficients @ chosen >= 1."""
+        for cells, coefficients in cuts:
+            self.highs.addRow(1.0, np.inf, len(cells), cells.astype(np.int32), coefficients)
+
+    def choose(self, seconds: float) -> tuple[Real | None, float]:
+        """A choice that keeps all cuts, and a bound on what every such choice costs: inf where there is
+        none."""
+        clock = self.highs.getRunTime() + _BUSY * max(1.0, seconds)  # the solver knows the clock alone
+        self.highs.setOptionValue("time_limit", clock)
+        status = programs.solved(self.highs)
+        if status == "infeasible":
+            return None, np.inf
+        info = self.highs.getInfo()
+        bound = info.mip_dual_bound if self.whole else info.objective_function_value
+        if not self.whole and status != "optimal":
+            return None, 0.0
+        if self.whole_costs and np.isfinite(bound):
+            bound = np.ceil(bound - 1e-4)
+        return (programs.values(self.highs) if status == "optimal" else None), max(float(bound), 0.0)
+
+
+def prove(search: PatternSearch, cuts: Cuts, seconds: float) -> float:
     """A lower bound on what is added to the sensitive cells; a better pattern is taken where one is found."""
-    problem = search.problem
     end = time.process_time() + seconds
-    rooms = _Rooms(search)
-    cost = np.where(problem.sensitive, 0.0, problem.cost)
-    fixed = problem.sensitive | problem.kept
-    cuts: list[tuple[Real, float]] = []
+    relations = search.problem.relations
+    if not np.array_equal(relations.least, relations.most):
+        return 0.0  # a ray says nothing of relations with room
+    farthest, master = _Farthest(search, cuts), _Master(search, cuts)
     bound = 0.0
-    whole = False
-    while time.process_time() < end:
-        chosen, value, closed = _master(cost, problem.sensitive, problem.kept, cuts, whole, end)
-        if chosen is None:
-            break
-        bound = max(bound, _rounded(value, cost[~fixed]))
-        progress.report("proving that it cannot be done with less", len(cuts))
+    while (left := end - time.process_time()) > 0:
+        master.ask_less(search.extra)
+        chosen, value = master.choose(left)
+        bound = max(bound, value)
         if bound >= search.extra - _NEAR:
             return search.extra
-        if whole:
-            chosen = np.rint(chosen)
-        found = [c for r in search.requirements if (c := rooms.cut(r, chosen)) is not None]
-        found = [c for c in found if c[0] @ chosen < c[1] - 1e-6]
+        if chosen is None:
+            break
+        progress.report("proving that it cannot be done with less", len(cuts.found))
+        found = _broken(search, cuts, farthest, np.rint(chosen) if master.whole else chosen)
         if found:
-            cuts += found
-        elif whole:
-            if closed:
-                search.adopt(chosen > 0.5)
-            return min(bound, search.extra)
-        else:
-            whole = True
+            master.add(found)
+        elif not master.whole:
+            master.keep_whole()
+        elif not _taken(search, chosen > 0.5):
+            break
     return min(bound, search.extra)
 
 
-def _rounded(value: float, costs: Real) -> float:
-    """Costs that are whole numbers add up to whole numbers."""
-    return float(np.ceil(value - 1e-4)) if np.array_equal(costs, np.rint(costs)) else value
+def _taken(search: PatternSearch, withheld: NDArray[np.bool_]) -> bool:
+    """Whether a pattern that fulfils every requirement was taken, and is cheaper."""
+    before = search.extra
+    search.adopt(withheld)
+    return search.extra < before - _NEAR
 
 
-def _master(
-    cost: Real,
-    sensitive: NDArray[np.bool_],
-    kept: NDArray[np.bool_],
-    cuts: list[tuple[Real, float]],
-    whole: bool,
-    end: float,
-) -> tuple[Real | None, float, bool]:
-    """Choose cells that keep all cuts: the choice, a bound on its cost, and whether it is the best one."""
-    from scipy.sparse import csr_matrix
-
-    n = len(cost)
-    highs = programs.solver()
-    matrix = csr_matrix(np.array([c for c, _ in cuts]).reshape(len(cuts), n))
-    least = np.array([b for _, b in cuts])
-    low, high = sensitive.astype(np.float64), np.where(kept, 0.0, 1.0)
-    programs.load(
-        highs, matrix, cost, low, high, least, np.full(len(cuts), np.inf), np.ones(n, bool) if whole else None
-    )
-    highs.setOptionValue("time_limit", max(1.0, end - time.process_time()))
-    highs.setOptionValue("mip_rel_gap", 0.0)
-    status = programs.solved(highs)
-    if status == "optimal":
-        return programs.values(highs), float(highs.getObjectiveValue()), True
-    if whole and status == "stopped":
-        info = highs.getInfo()
-        return None, float(info.mip_dual_bound), False
-    return None, 0.0, False
+def _broken(search: PatternSearch, cuts: Cuts, farthest: _Farthest, chosen: Real) -> list[tuple[Index, Real]]:
+    """Cuts that a choice breaks: none where it fulfils every requirement."""
+    choice = ChosenCells(cuts, chosen)
+    found = []
+    for number, asked in enumerate(search.requirements):
+        if search.inside(number, choice.withheld) is not None:
+            continue
+        moved, cut = cuts.look(asked, choice)
+        if moved is not None:
+            search.remember(moved)
+        elif cut is None:
+            cut = farthest.cut(asked, choice)
+        if cut is not None and chosen[cut[0]] @ cut[1] < 1 - 1e-6:
+            found.append(cut)
+    return cuts.keep(found)

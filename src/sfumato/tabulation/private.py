@@ -57,6 +57,7 @@ from sfumato.table import Table
 from sfumato.tabulation.contents import CellContents
 from sfumato.tabulation.history import COUNT
 from sfumato.tabulation.margins import Margins, Set
+from sfumato.tabulation.private_sums import BoundedSum
 
 Real = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -153,19 +154,21 @@ class PrivateTables:
         return Unit.person(self.max_rows_per_person) if persons or self.max_rows_per_person > 1 else ROW
 
     def release(
-        self, table: Table, layouts: Sequence[Layout], columns: tuple[str, ...], ledger: Payer | None
-    ) -> Release:
-        """Count, pay, draw, and make what was drawn fit to be read."""
+        self, table: Table, layouts: Sequence[Layout], columns: tuple[str, ...], ledger: Payer | None,
+        of: str | None = None,
+    ) -> Release:  # fmt: skip
+        """Count, pay, draw, and make what was drawn fit to be read. of: a column to be summed, too."""
         books = _public(table, layouts, columns)
+        summed = None if of is None else BoundedSum.of(table.schema[of])
         margins = _margins(layouts, columns, books)
         wanted = Budget(
             **self.spends(None).amounts(), unit=self.unit(table.schema), neighbours=Neighbours.ADD_REMOVE
         )
         payer: Payer = Ledger.in_memory(wanted) if ledger is None else ledger
         require_same(payer, wanted)
-        used = [table.schema[n] for n in columns]
+        used = [table.schema[n] for n in (*columns, *([] if of is None else [of]))]
         cost = search_cost(used, wanted.unit, wanted.neighbours)
-        counted = _counted(table, margins, books, self.max_rows_per_person)
+        counted, sums = _counted(table, margins, books, self.max_rows_per_person, summed)
         cells = _cells(tuple(layouts), columns, books, margins)
         grant = payer.grant(**{wanted.kind: wanted.amount}, purpose=_PURPOSE)
         said = [*grounds(used), "Every row lies within the levels and bins of all columns"]
@@ -174,8 +177,13 @@ class PrivateTables:
         own = grant.claim(*said, delta=self.delta or None)
         layout = ";".join(x.text for x in layouts)
         guarantee = Guarantee.of(with_search(own, cost), grant.account, ConsistentTotals(columns, layout))
-        drawn = _measured(margins, counted, grant, self.max_rows_per_person)
-        return _fit_to_be_read(cells, margins, drawn, guarantee)
+        most, purse = self.max_rows_per_person, Ledger.within(grant)
+        part = Fraction(1) if summed is None else Fraction(1, 2)
+        drawn = _measured(margins, counted, grant, most, part, purse)
+        if summed is None:
+            return _fit_to_be_read(cells, margins, drawn, guarantee)
+        amounts = _measured(margins, sums, grant, most * summed.largest, part, purse)
+        return _fit_to_be_read(cells, margins, drawn, guarantee, (summed, amounts))
 
 
 # -- the data ----------------------------------------------------------------------------------------
@@ -220,41 +228,61 @@ def _margins(layouts: Sequence[Layout], columns: Sequence[str], books: Sequence[
     return margins
 
 
-def _counted(table: Table, margins: Margins, books: Sequence[Codebook], most: int) -> dict[Set, Index]:
-    """The tables themselves. Confidential."""
+def _counted(
+    table: Table, margins: Margins, books: Sequence[Codebook], most: int, summed: BoundedSum | None = None
+) -> tuple[dict[Set, Index], dict[Set, Index]]:
+    """The tables themselves, and those of sums in units. Confidential."""
     persons = table.schema.of_role(Role.PERSON)
     if len(persons) > 1:
         raise ParameterError("more than one column says whose row it is.", hint="give one the role person")
     names = [b.name for b in books]
-    if not persons:
+    if not persons and summed is None:
         found = table.tabulate([tuple(names[c] for c in top) for top in margins.tops])
-        return {top: found[tuple(names[c] for c in top)].dense().astype(np.int64) for top in margins.tops}
+        dense = {top: found[tuple(names[c] for c in top)].dense().astype(np.int64) for top in margins.tops}
+        return dense, {}
     codes: list[Index] = []
     whose: list[pa.Array] = []
-    for batch in table.batches([*names, persons[0]]):
+    amounts: list[Index] = []
+    more = [] if summed is None else [summed.column.name]
+    for batch in table.batches(list(dict.fromkeys([*names, *persons, *more]))):
         codes.append(np.stack([b.encode(batch.column(b.name)).astype(np.int64) for b in books]))
-        whose.append(person_ids(table.schema[persons[0]], batch.column(persons[0])))
+        if persons:
+            whose.append(person_ids(table.schema[persons[0]], batch.column(persons[0])))
+        if summed is not None:
+            amounts.append(summed.units(batch.column(summed.column.name)))
     rows = np.concatenate(codes, axis=1) if codes else np.zeros((len(books), 0), np.int64)
-    ids = pa.chunked_array(whose, pa.string()) if not whose else pa.chunked_array(whose)
-    rows = rows[:, some_of_each(ids, persons[0], most)]
-    return {top: _table(rows[list(top)], margins.shape(top)) for top in margins.tops}
+    units = np.concatenate([np.zeros(0, np.int64), *amounts])
+    if persons:
+        ids = pa.chunked_array(whose, pa.string()) if not whose else pa.chunked_array(whose)
+        kept = some_of_each(ids, persons[0], most)
+        rows, units = rows[:, kept], units[kept] if summed is not None else units
+    counted = {top: _table(rows[list(top)], margins.shape(top)) for top in margins.tops}
+    if summed is None:
+        return counted, {}
+    return counted, {top: _table(rows[list(top)], margins.shape(top), units) for top in margins.tops}
 
 
-def _table(codes: Index, shape: tuple[int, ...]) -> Index:
+def _table(codes: Index, shape: tuple[int, ...], units: Index | None = None) -> Index:
     flat = np.ravel_multi_index(tuple(codes), shape) if shape else np.zeros(codes.shape[1], np.int64)
-    return np.bincount(flat, minlength=math.prod(shape)).astype(np.int64).reshape(shape)
+    found = np.zeros(math.prod(shape), np.int64)
+    np.add.at(found, flat, 1 if units is None else units)
+    return found.reshape(shape)
 
 
 # -- the noise ---------------------------------------------------------------------------------------
 
 
 def _measured(
-    margins: Margins, counted: dict[Set, Index], grant: Grant, most: int
-) -> list[tuple[Set, Noisy]]:
-    """Draw for each margin that is worth it; points 1 and 2 above."""
-    pure, total = grant.epsilon is not None, grant.loss
+    margins: Margins, counted: dict[Set, Index], grant: Grant, most: int, part: Fraction = Fraction(1),
+    purse: Ledger | None = None,
+) -> list[tuple[Set, Noisy]]:  # fmt: skip
+    """Draw for each margin that is worth it; points 1 and 2 above. part: of the grant, which `purse` holds.
+
+    most: how much a person changes a margin by, at most.
+    """
+    pure, total = grant.epsilon is not None, grant.loss * part
     shares = margins.shares((lambda p: 1 / p**2) if pure else (lambda p: 1 / p))
-    purse = Ledger.within(grant)
+    purse = purse or Ledger.within(grant)
     found = []
     for s, share in shares.items():
         top = next(t for t in margins.tops if set(s) <= set(t))
@@ -290,8 +318,9 @@ def _cells(
 
 
 def _fit_to_be_read(
-    cells: CellContents, margins: Margins, drawn: list[tuple[Set, Noisy]], guarantee: Guarantee
-) -> Release:
+    cells: CellContents, margins: Margins, drawn: list[tuple[Set, Noisy]], guarantee: Guarantee,
+    amounts: tuple[BoundedSum, list[tuple[Set, Noisy]]] | None = None,
+) -> Release:  # fmt: skip
     """Point 4: margins that agree, without a negative count, in whole numbers; a release of them.
 
     It is paid for, so nothing here may fail, however the noise fell: where no whole numbers are found that
@@ -313,7 +342,11 @@ def _fit_to_be_read(
             NoisyWarning,
             stacklevel=2,
         )
-    shown = pa.table({**cells.labels(), COUNT: counts, NOISE: np.round(noise, 3)})
+    shown = {**cells.labels(), COUNT: counts, NOISE: np.round(noise, 3)}
+    if amounts is not None:
+        name = amounts[0].column.name
+        shown[name], shown[f"{NOISE} {name}"] = amounts[0].read(margins, amounts[1])
+        drawn = [*drawn, *amounts[1]]
     tables = {f"noisy-{i}": pa.table({"value": noisy.values.ravel()}) for i, (_, noisy) in enumerate(drawn)}
     extra = {
         "margins": [
@@ -322,4 +355,4 @@ def _fit_to_be_read(
     }
     record = InternalRecord(tables=tables, extra={"private tables": extra})
     about = f"{len(layouts)} table{'s' * (len(layouts) > 1)} of {len(near)} cells, each counted with noise."
-    return Release(Table.from_arrow(shown), guarantee, record, about)
+    return Release(Table.from_arrow(pa.table(shown)), guarantee, record, about)

@@ -23,6 +23,7 @@ class HidingProblem:
     cost: what it costs to withhold a cell.  kept: cells that must be published.
     alone: cells with one contributor.  whole: all are whole numbers.
     most: what a reader knows of a withheld cell, too: it is not above this.
+    people: how many there are in each cell, where coalitions of several are asked about.
     """
 
     relations: Relations
@@ -36,6 +37,7 @@ class HidingProblem:
     alone: Flags
     whole: bool = True
     most: Real | None = None
+    people: Index | None = None
 
     @property
     def size(self) -> int:
@@ -47,6 +49,13 @@ class HidingProblem:
         low = np.where(withheld, self.least, self.values)
         high = np.where(withheld, np.inf if self.most is None else self.most, self.values)
         return Published(self.relations, low, high, np.full(self.size, self.whole))
+
+    def known_to(self, coalition: int) -> dict[int, int]:
+        """Cells whose people are all in some coalition of so many, and how many they are."""
+        if coalition == 1 or self.people is None:
+            return dict.fromkeys(np.flatnonzero(self.alone).tolist(), 1)
+        few = np.flatnonzero((self.people >= 1) & (self.people <= coalition))
+        return {int(c): int(self.people[c]) for c in few}
 
     def targets(self) -> list[Target]:
         """What must not be narrowed."""
@@ -132,4 +141,5 @@ def _reduced(problem: HidingProblem, heads: Index, of: Index) -> HidingProblem:
         cost=np.bincount(of, problem.cost, n).astype(np.float64),
         kept=any_of(problem.kept),
         alone=any_of(problem.alone),
+        people=None,
     )

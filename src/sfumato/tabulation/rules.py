@@ -54,6 +54,7 @@ class PPercent:
 
     The second largest contributor subtracts its own: what is left, but for the rest, is the largest. q: how
     well everybody knew the rest before, as a share of it; 1 is not at all (the p% rule), less is the pq rule.
+    coalition: so many of the next largest tell each other what is theirs, and subtract it together.
 
     >>> people = sf.samples.members(300)
     >>> release = sf.tabulate(
@@ -65,15 +66,20 @@ class PPercent:
 
     p: float = 0.15
     q: float = 1.0
+    coalition: int = 1
 
     def __post_init__(self) -> None:
         if not 0 < self.p < 10 or not 0 < self.q <= 1:
             raise ParameterError("p is a share above 0, q a share up to 1.", hint="PPercent(p=0.15, q=1)")
+        if isinstance(self.coalition, bool) or self.coalition not in range(1, 6):
+            raise ParameterError(
+                "coalition is a whole number from 1 to 5.", hint="PPercent(p=0.15, coalition=2)"
+            )
 
     def room(self, cells: Contributions) -> Real:
         """How far a reader must be left in doubt of each sum; not above 0 where it is not sensitive."""
-        first, second = cells.largest[:, 0], cells.largest[:, 1]
-        rest = cells.total - first - second
+        first = cells.largest[:, 0]
+        rest = cells.total - first - cells.largest[:, 1 : 1 + self.coalition].sum(axis=1)
         return np.asarray(self.p * first - self.q * rest)
 
 

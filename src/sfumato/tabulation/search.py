@@ -4,10 +4,10 @@ Each requirement (a cell must be free to move so far up, or down) holds one witn
 are all withheld. The pattern is the union of the witnesses, so that what no witness uses is published.
 
 - *start*: requirement by requirement, the cheapest movement; what is withheld already costs nothing.
-- *passes*: all of that again, with cells cheaper that many movements used before: they meet there.
 - *moves*: take some cells out of the pattern, drop the witnesses that used them, or all of a neighbourhood,
   find others, keep the result if it is not dearer. Witnesses that were found once are remembered and tried
   first.
+- *windows* (`windows`): all cells of a neighbourhood are chosen anew, by a program in whole numbers.
 
 The costs of a movement are those of withholding its cells, whole or not at all. A linear program sees them
 per unit of movement; it is run again with the costs divided by what moved, which favours few cells.
@@ -16,8 +16,7 @@ per unit of movement; it is run again with the costs divided by what moved, whic
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +25,7 @@ from sfumato import progress
 from sfumato.cells import Movement, Movements
 from sfumato.seeds import Key
 from sfumato.tabulation.problem import HidingProblem
+from sfumato.tabulation.requirement import Requirement
 
 Real = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -35,19 +35,8 @@ _NEAR = 1e-6
 _FREE = (1e-3, 0.03)  # what a withheld cell costs: little, so that movements stay short and are found soon
 _BARRED = 1e3
 _REMEMBERED = 16  # witnesses for each requirement
-_FAVOUR = 0.25  # how much cheaper popular cells are: (1 + users) to minus this
 _REGIONS = 0.5  # of the moves: a whole neighbourhood is routed anew
 _REGION = (5, 40)  # requirements in it
-_IDLE_MOVES = 30  # for each cell that hides others, in a row without a gain
-
-
-@dataclass(frozen=True)
-class Requirement:
-    """A cell must be free to move by an amount (negative: down), without a given cell if there is one."""
-
-    cell: int
-    amount: float
-    fixed: int | None = None
 
 
 class PatternSearch:
@@ -62,17 +51,14 @@ class PatternSearch:
         self.down = np.where(problem.kept, 0.0, np.maximum(problem.values - problem.least, 0.0))
         self.fixed_in = problem.sensitive.copy()
         self.users: list[set[int]] = [set() for _ in range(n)]
-        self._used = np.zeros(n, bool)
+        self.used = np.zeros(n, bool)
         self.extra = 0.0
         self.requirements: list[Requirement] = []
         self.witness: list[Movement | None] = []
         self._remembered: list[dict[bytes, Movement]] = []
         self._asking: dict[int, list[int]] = {}
         self.ways = Movements(problem.relations, self.up, self.down, problem.whole, problem.values)
-        self._popular = np.zeros(n)
         self._bias = np.ones(n)
-        self._shared = np.ones(n)
-        self._passing = True  # until a pass gains nothing
         self.impossible: list[Requirement] = []
         for cell in np.flatnonzero(problem.sensitive):
             up, down = problem.high[cell] - problem.values[cell], problem.values[cell] - problem.low[cell]
@@ -86,13 +72,13 @@ class PatternSearch:
     @property
     def withheld(self) -> Flags:
         """The pattern."""
-        return self.fixed_in | self._used
+        return self.fixed_in | self.used
 
     @property
     def for_contributors(self) -> float:
         """What cells cost that are withheld only to hide others from people who are alone in a cell."""
-        alone = {i for i, r in enumerate(self.requirements) if r.fixed is not None}
-        cells = [c for c in np.flatnonzero(self._used) if not self.fixed_in[c] and self.users[c] <= alone]
+        alone = {i for i, r in enumerate(self.requirements) if r.still}
+        cells = [c for c in np.flatnonzero(self.used) if not self.fixed_in[c] and self.users[c] <= alone]
         return float(self.problem.cost[cells].sum())
 
     @property
@@ -118,13 +104,28 @@ class PatternSearch:
                     seen.add(id(movement))
                     yield movement
 
+    def inside(self, number: int, withheld: Flags) -> Movement | None:
+        """A movement that fulfils a requirement and is remembered, all of whose cells are withheld."""
+        known = self._remembered[number]
+        witness = self.witness[number]
+        if witness is not None and withheld[witness.cells].all():
+            return witness
+        fitting = [m for m in known.values() if withheld[m.cells].all()]
+        return next((m for m in fitting if m.whole), fitting[0] if fitting else None)
+
+    def exchange(self, witnesses: Mapping[int, Movement]) -> None:
+        """Give some requirements other witnesses."""
+        for number, movement in witnesses.items():
+            self._drop(number)
+            self._set(number, movement)
+
     def _set(self, number: int, movement: Movement) -> None:
         self.witness[number] = movement
         for cell in movement.cells.tolist():
             users = self.users[cell]
             if not users and not self.fixed_in[cell]:
                 self.extra += self.problem.cost[cell]
-                self._used[cell] = True
+                self.used[cell] = True
             users.add(number)
 
     def _drop(self, number: int) -> None:
@@ -135,11 +136,11 @@ class PatternSearch:
             users.discard(number)
             if not users and not self.fixed_in[cell]:
                 self.extra -= self.problem.cost[cell]
-                self._used[cell] = False
+                self.used[cell] = False
 
     # -- witnesses -------------------------------------------------------------------------------
 
-    def _remember(self, moved: Real) -> None:
+    def remember(self, moved: Real) -> None:
         """Note a change with every requirement that it fulfils.
 
         One in fractions is no witness of whole people: it is noted only where nothing else is known.
@@ -151,11 +152,11 @@ class PatternSearch:
         for cell, up, down in zip(cells.tolist(), *movement.reach(), strict=True):
             for number in self._asking.get(cell, ()):
                 asked = self.requirements[number]
-                if (up if asked.amount > 0 else down) < abs(asked.amount) - _NEAR:
+                if not asked.met(up, down):
                     continue
-                if asked.fixed is not None:
+                if asked.still:
                     inside = inside or set(cells.tolist())
-                    if asked.fixed in inside:
+                    if not inside.isdisjoint(asked.still):
                         continue
                 known = self._remembered[number]
                 if known and not fine:
@@ -188,21 +189,31 @@ class PatternSearch:
         ways, amount = self.ways, abs(asked.amount)
         capacity = np.maximum(np.minimum(amount, ways.down), 1e-9)
         costs = weights / amount, weights / capacity
-        moved = ways.cheapest(asked.cell, asked.amount, *costs, fixed=asked.fixed, nearby=True)
+        signed = asked.amount
+        if (
+            asked.either
+            and ways.down[asked.cell] >= amount - _NEAR
+            and (ways.up[asked.cell] < amount - _NEAR or self.random.random() < 0.5)
+        ):
+            signed = -amount
+        moved = ways.cheapest(asked.cell, signed, *costs, still=asked.still, nearby=True)
         if moved is None and not self._remembered[number]:
-            moved = ways.cheapest(asked.cell, asked.amount, *costs, fixed=asked.fixed)
+            moved = ways.cheapest(asked.cell, signed, *costs, still=asked.still)
+            if moved is None and asked.either:
+                signed = -signed
+                moved = ways.cheapest(asked.cell, signed, *costs, still=asked.still)
         if moved is None:
             return
-        self._remember(moved)
+        self.remember(moved)
         price = prices[moved != 0].sum()
         for _ in range(again):
             if price == 0:
                 break
             closer = weights / (np.abs(moved) + 0.1 * amount)
-            moved = ways.cheapest(asked.cell, asked.amount, closer, closer, fixed=asked.fixed, nearby=True)
+            moved = ways.cheapest(asked.cell, signed, closer, closer, still=asked.still, nearby=True)
             if moved is None:
                 break
-            self._remember(moved)
+            self.remember(moved)
             now = prices[moved != 0].sum()
             if now >= price:
                 break
@@ -254,36 +265,6 @@ class PatternSearch:
         if not self._route(range(len(self.witness)), outside.tolist(), 2, before):
             self.take(saved)
 
-    def improve(self, going_on: Callable[[], bool]) -> None:
-        """Make the pattern cheaper for as long as it may: whole passes first, then place by place."""
-        while self._passing and going_on():
-            best, cost = list(self.witness), self.extra
-            self._passing = self._pass(going_on) and self.extra < cost - _NEAR
-            if not self._passing:
-                self.take(best)
-            progress.report("withholding fewer cells", int(self.extra))
-        idle = 0
-        while going_on() and idle < _IDLE_MOVES * (1 + int(self._used.sum())):
-            before = self.extra
-            self._move()
-            idle = 0 if self.extra < before - _NEAR else idle + 1
-            progress.report("withholding fewer cells", int(self.extra))
-
-    def _pass(self, going_on: Callable[[], bool]) -> bool:
-        """Route every requirement anew. What many movements used before is cheaper: they meet there again."""
-        self._popular *= 0.5
-        self._popular += [len(users) for users in self.users]
-        self._bias = self._shared = (1 + self._popular) ** -_FAVOUR
-        numbers = np.array([i for i, w in enumerate(self.witness) if w is not None])
-        for number in numbers:
-            self._drop(number)
-            self._remembered[number].clear()
-        order = self.random.permutation(numbers)
-        for number in sorted(order.tolist(), key=lambda i: -abs(self.requirements[i].amount)):
-            if not going_on() or not self._route([number], (), 2, np.inf):
-                return False
-        return True
-
     def take(self, witnesses: Sequence[Movement | None]) -> None:
         """Give all requirements these witnesses."""
         for number, movement in enumerate(witnesses):
@@ -291,18 +272,18 @@ class PatternSearch:
             if movement is not None:
                 self._set(number, movement)
 
-    def _move(self) -> None:
+    def move(self) -> None:
         """Take a few cells, or a neighbourhood, out of the pattern; route what used it anew, no dearer.
 
         In a neighbourhood cells are cheaper or dearer by chance, the same for all: the movements meet.
         """
-        cells = np.flatnonzero(self._used)
+        cells = np.flatnonzero(self.used)
         if not len(cells):
             return
         region = self.random.random() < _REGIONS
         numbers, chosen = self._region(cells) if region else self._cells_out(cells)
         if region:
-            self._bias = self._shared * self.random.uniform(0.6, 1.0, len(self._bias))
+            self._bias = self.random.uniform(0.6, 1.0, len(self._bias))
         before, saved = self.extra, [(i, self.witness[i]) for i in numbers]
         for i in numbers:
             self._drop(i)

@@ -2,7 +2,8 @@
 
 Because: the search holds a witness for every requirement, all of whose cells are withheld; and the attacker,
 who knows the published cells alone, looks for its own.
-Assumes: a reader knows the published tables, what is said of withheld cells, and at most one contribution.
+Assumes: a reader knows the published tables, what is said of withheld cells, and the contributions of at most
+`coalition` people, each in one cell (who is alone in two cells counts as two).
 Tested by: tests/tabulation/test_suppression.py
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
@@ -24,7 +26,9 @@ from sfumato.methods.settings import require_numbers
 from sfumato.methods.shapes import Flag, Number, Text
 from sfumato.tabulation.exact import prove
 from sfumato.tabulation.problem import HidingProblem, Merged, merge
-from sfumato.tabulation.search import PatternSearch, Requirement, until
+from sfumato.tabulation.requirement import Requirement
+from sfumato.tabulation.search import PatternSearch, until
+from sfumato.tabulation.windows import PatternWindows, improve
 
 Flags = NDArray[np.bool_]
 Real = NDArray[np.float64]
@@ -33,7 +37,8 @@ Index = NDArray[np.int64]
 EFFORTS = ("fast", "normal", "exact")
 COSTS = ("cells", "counts", "log counts")
 _ROUNDS = 12  # of looking for contributors' victims
-_PHASES = (0.2, 0.25, 0.25, 0.2, 0.1)  # of the time; after each the attacker looks: contributors may ask more
+_FIRST, _SLICES = 0.2, 16  # of the search; after each the attacker looks, as contributors may ask for more
+_SEARCHED = 4.0  # times as long as he looks, at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +110,17 @@ class CellSuppression:
     contributors: Annotated[
         bool, Parameter(Flag("Hide cells also from whoever is alone in another cell."))
     ] = True
+    coalition: Annotated[
+        int,
+        Parameter(
+            Number(
+                "How many people may tell each other what they know without learning of others.",
+                1,
+                5,
+                whole=True,
+            )
+        ),
+    ] = 1
     ranges: Annotated[
         bool,
         Parameter(
@@ -124,6 +140,8 @@ class CellSuppression:
             faults.append("time_limit is a number of seconds above 0")
         if self.work_limit is not None and self.work_limit < 1:
             faults.append("work_limit is a whole number above 0")
+        if not 1 <= self.coalition <= 5:
+            faults.append("coalition is a whole number from 1 to 5")
         if self.search_seed < 0:
             faults.append("search_seed is a whole number from 0 up")
         if faults:
@@ -140,25 +158,33 @@ class CellSuppression:
 
     def protect(self, problem: HidingProblem) -> Pattern:
         """A pattern under which the attacker finds nothing: the cheapest of those that he has looked at."""
+        began = time.process_time()
         merged = merge(problem)
         _refuse_kept(problem, merged)
         search = PatternSearch(merged.problem, seed=self.search_seed)
         search.start()
         seen: list[tuple[Index, Real]] = []
-        best: Pattern | None = None
-        for share in (0.0,) if self.effort == "fast" else _PHASES:
-            if not search.impossible:
-                done = 0 if self.work_limit is None else search.programs
-                limit = None if self.work_limit is None else done + int(self.work_limit * share)
-                search.improve(until(self.time_limit * share, limit, search))
+        look = time.process_time()
+        best = self._looked_at(problem, merged, search, seen)
+        going, first = self.effort != "fast", True
+        windows = PatternWindows(search)
+        while going:
+            looked, asked = time.process_time() - look, len(search.requirements)
+            share = _FIRST if first else 1 / _SLICES
+            going_on, first = self._slice(search, share, began + self.time_limit, looked), False
+            if not going_on():
+                break
+            finished = improve(windows, going_on)
+            look = time.process_time()
             best = _cheaper(best, self._looked_at(problem, merged, search, seen))
+            going = not finished or asked < len(search.requirements)
         bound = float(merged.problem.cost[merged.problem.sensitive].sum())
         if self.effort == "exact":
             end = time.process_time() + self.time_limit
             asked, primary = -1, bound
             while asked < len(search.requirements) and time.process_time() < end:  # contributors may ask more
                 asked = len(search.requirements)
-                bound = primary + prove(search, end - time.process_time())
+                bound = primary + prove(search, windows.cuts, end - time.process_time())
                 best = _cheaper(best, self._looked_at(problem, merged, search, seen))
         assert best is not None
         if best.findings.found:
@@ -168,25 +194,37 @@ class CellSuppression:
             )
         return replace(best, bound=min(bound, best.cost), programs=search.programs)
 
+    def _slice(self, search: PatternSearch, share: float, end: float, looked: float) -> Callable[[], bool]:
+        """How long to search before the attacker looks again, who needed so long; and must get to look."""
+        if self.work_limit is not None:
+            wanted = search.programs + max(int(self.work_limit * share), 1)
+            return until(self.time_limit, min(wanted, self.work_limit), search)
+        left = end - time.process_time() - 1.2 * looked
+        return until(min(max(self.time_limit * share, _SEARCHED * looked), left), None, search)
+
     def _looked_at(
         self, problem: HidingProblem, merged: Merged, search: PatternSearch, seen: list[tuple[Index, Real]]
     ) -> Pattern:
         """Let the attacker look; what a contributor finds is required next, until nothing is found."""
-        alone = np.flatnonzero(problem.alone).tolist() if self.contributors else []
+        alone = problem.known_to(self.coalition) if self.contributors else {}
         for _ in range(_ROUNDS):
             if search.impossible:
                 raise _impossible(problem, merged, search, self.search_seed)
             withheld = merged.spread(search.withheld)
             attacker = Attacker(problem.published(withheld), problem.values)
             hints = (merged.change(m.cells, m.step) for m in search.movements())
-            findings = attacker.judge(problem.targets(), alone=alone, hints=itertools.chain(seen, hints))
+            findings = attacker.judge(
+                problem.targets(), alone=alone, coalition=self.coalition, hints=itertools.chain(seen, hints)
+            )
             seen += attacker.witnesses
-            if not findings.victims:
+            victims = [((c,), v) for c, v in findings.victims] + list(findings.coalitions)
+            if not victims:
                 break
-            for contributor, victim in findings.victims:
-                fixed, cell = int(merged.of[contributor]), int(merged.of[victim])
-                if fixed != cell:
-                    search.require(Requirement(cell, 1.0 if problem.whole else _some(problem, victim), fixed))
+            for contributors, victim in victims:
+                still, cell = tuple(sorted({*merged.of[list(contributors)].tolist()})), int(merged.of[victim])
+                if cell not in still:
+                    amount = 1.0 if problem.whole else _some(problem, victim)
+                    search.require(Requirement(cell, amount, still, either=problem.whole))
             search.start()
         cost = float(problem.cost[withheld].sum())
         return Pattern(withheld, findings, cost, 0.0, search.for_contributors, search.programs)
@@ -221,9 +259,10 @@ def _impossible(problem: HidingProblem, merged: Merged, search: PatternSearch, s
     n = len(open_)
     what = f"{n} sensitive cell{'s' * (n > 1)} cannot be hidden"
     if not problem.kept.any():
+        allied = any(len(r.still) > 1 for r in search.impossible)
         return DataError(
             f"{what}: too few cells are there to hide them among.",
-            hint="join categories, or publish fewer tables",
+            hint="join categories, publish fewer tables" + ", or ask for a smaller coalition" * allied,
             values=[i for i, cell in enumerate(merged.of.tolist()) if cell in open_],
         )
     dear = merged.problem.cost + merged.problem.kept * merged.problem.cost.sum()

@@ -87,16 +87,16 @@ def tabulate(
     known, shown = earlier_tables(earlier)
     columns = require_columns([*layouts, *known], data.columns)
     shape = CellShape(of, means, weight)
-    clash = [repr(n) for n in (COUNT, NOISE, of, shape.summed, weight) if n in columns]
+    noisy = f"{NOISE} {of}" if of else None
+    clash = [repr(n) for n in (COUNT, NOISE, noisy, of, shape.summed, weight) if n in columns]
     if clash:
         raise ParameterError(f"{listed(clash)} cannot be a column of a table.", hint="rename the column")
     if homogeneity is not None:
         _refuse_homogeneity(homogeneity, columns, method, weight, known)
-    if not isinstance(method, CellSuppression) and (of or weight or known or tuple(keep)):
-        what = "only counts are rounded or moved: no sums, no weights, no earlier tables, none kept."
-        raise ParameterError(what, hint="leave out of, weight, earlier and keep, or use CellSuppression")
+    if not isinstance(method, CellSuppression):
+        _refuse_beyond(method, shape, bool(known or tuple(keep)))
     if isinstance(method, PrivateTables):
-        return method.release(data, layouts, columns, ledger)
+        return method.release(data, layouts, columns, ledger, of)
     if ledger is not None:
         raise ParameterError(
             "this method promises no epsilon: there is nothing to debit.", hint="leave the ledger out"
@@ -115,6 +115,19 @@ def tabulate(
     if isinstance(method, CellKeys):
         return perturbed(contents, method, asked, drawn)
     return _hidden(contents, asked, method, sums, shape, _kept(contents, keep), shown, homogeneity)
+
+
+def _refuse_beyond(
+    method: ControlledRounding | CellKeys | PrivateTables, shape: CellShape, more: bool
+) -> None:
+    """Refuse what can be withheld alone. more: there are earlier tables, or some that must be kept."""
+    if isinstance(method, PrivateTables):
+        if shape.means or shape.weight or more:
+            what = "private tables show counts and sums: no means, no weights, no earlier tables, none kept."
+            raise ParameterError(what, hint="divide a noisy sum by its noisy count, if no number is missing")
+    elif shape.of or shape.weight or more:
+        what = "only counts are rounded or moved: no sums, no weights, no earlier tables, none kept."
+        raise ParameterError(what, hint="leave out of, weight, earlier and keep, or use CellSuppression")
 
 
 def _refuse_homogeneity(
@@ -211,7 +224,7 @@ def _of_counts(
         least = np.minimum(least, values)
     return HidingProblem(
         contents.relations, values, least, sensitive, inner, high, method.costs(values), kept,
-        contents.people == 1, True, most,
+        contents.people == 1, True, most, contents.people,
     )  # fmt: skip
 
 
@@ -251,7 +264,7 @@ def _of_weights(
     return HidingProblem(
         contents.relations, values, least, sensitive, np.maximum(values - room, least), values + room,
         method.costs(values), kept, contents.people == 1, False,
-        np.full(len(values), np.inf),
+        np.full(len(values), np.inf), contents.people,
     )  # fmt: skip
 
 

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError
+from sfumato.features.alignment import Aligned, Coding, align
+from sfumato.features.numbers import complete_numbers
 from sfumato.progress import report
 from sfumato.seeds import Key
 from sfumato.table import Table
-from sfumato.workloads.features import Aligned, Coding, align, numbers
 from sfumato.workloads.shift import Weights, fit_weighted, from_aligned
 
 if TYPE_CHECKING:
@@ -104,9 +105,10 @@ def market_risk(
     tables = [plan, existing, new, *([actual] if actual is not None else [])]
     aligned = align(tables, columns)
     own = [
-        numbers(t, weight) if weight else np.ones(len(c)) for t, c in zip(tables, aligned.codes, strict=True)
+        complete_numbers(t, weight) if weight else np.ones(len(c))
+        for t, c in zip(tables, aligned.codes, strict=True)
     ]
-    y = numbers(plan, cost)
+    y = complete_numbers(plan, cost)
     if method == "none":
         ones = np.ones(len(y))
         weights = Weights(ones, float(len(y)), 0, 0.0)
@@ -114,7 +116,7 @@ def market_risk(
         weights = from_aligned(
             aligned, method=method, coding=coding, clip=clip, old_weight=own[1], new_weight=own[2]
         )
-    truth = None if actual is None else _Truth.of(aligned, coding, numbers(actual, cost), own[3])
+    truth = None if actual is None else _Truth.of(aligned, coding, complete_numbers(actual, cost), own[3])
     model = _Model(aligned.design(0, coding), estimator, y, weights.values * own[0], factor, truth)
     expected, *fit = model.found(np.arange(len(y)))  # fit: bias and R2, where there is a truth
     interval, bias_interval, r2_interval, *_ = _bootstrap(model, repeats, seed)

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import DataError, ParameterError
+from sfumato.features.alignment import Aligned, Coding, align
 from sfumato.table import Table
-from sfumato.workloads.features import Aligned, Coding, align
 
 if TYPE_CHECKING:
     from sfumato.methods.estimators import Estimator

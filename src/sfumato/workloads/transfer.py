@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError
+from sfumato.features.alignment import Aligned, align
+from sfumato.features.design import one_hot
+from sfumato.features.numbers import complete_numbers
 from sfumato.table import Table
-from sfumato.workloads.features import Aligned, align, numbers
 from sfumato.workloads.shift import Weights, effective_size
 
 Floats = NDArray[np.float64]
@@ -51,7 +53,7 @@ def transfer_weights(
     aligned = align([*tasks, *([target] if target is not None else [])], columns)
     codes = np.concatenate([aligned.codes[i] for i in range(len(tasks))])
     which = np.repeat(np.arange(len(tasks)), [len(aligned.codes[i]) for i in range(len(tasks))])
-    y = np.concatenate([numbers(t, response) for t in tasks])
+    y = np.concatenate([complete_numbers(t, response) for t in tasks])
     share = np.bincount(which) / len(which)
     if method == "counts":
         likeness = _by_counts(aligned, codes, _binned(y, bins), which, task, smoothing)
@@ -88,9 +90,8 @@ def _by_counts(aligned: Aligned, codes: Ints, y: Ints, which: Ints, task: int, s
 def _by_logistic(aligned: Aligned, codes: Ints, y: Floats, which: Ints, task: int) -> Floats:
     from sklearn.linear_model import LogisticRegression
 
-    dummies = [np.eye(size)[codes[:, j]][:, 1:] for j, size in enumerate(aligned.sizes)]
     scaled = (y - y.mean()) / (y.std() or 1.0)
-    x = np.column_stack([*dummies, scaled, scaled**2])
+    x = np.column_stack([one_hot(codes, aligned.sizes, first=1), scaled, scaled**2])
     model = LogisticRegression(max_iter=1_000).fit(x, which)
     found: Floats = model.predict_proba(x)[:, task]
     return found

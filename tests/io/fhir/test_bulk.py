@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import warnings
 from datetime import date
@@ -47,13 +48,25 @@ def heard(folder: Path, **options: Any) -> tuple[sf.Database, str]:
     return found, " | ".join(str(w.message) for w in said if issubclass(w.category, SfumatoWarning))
 
 
-def test_a_byte_order_mark_is_read_over_and_packed_files_are_refused(tmp_path: Path) -> None:
+def test_files_as_servers_write_them(tmp_path: Path) -> None:
     folder = bulk(tmp_path / "bulk", condition())
-    file = folder / "all.ndjson"
-    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
-    assert sf.scan_fhir(folder)["patient"].rows() == 1
-    (folder / "Observation.ndjson.gz").write_bytes(b"")
-    with pytest.raises(DataError, match="packed files are not read"):
+    plain = (folder / "all.ndjson").read_bytes()
+    (folder / "all.ndjson").unlink()
+    (folder / "ALL.NDJSON").write_bytes(b"\xef\xbb\xbf" + plain.replace(b"\n", b"\r\n"))
+    (folder / "Observation.ndjson").write_bytes(b"")
+    (folder / "more.ndjson.gz").write_bytes(gzip.compress(json.dumps(condition(id="c2")).encode()))
+    db, said = heard(folder)
+    assert db["patient"].rows() == 1 and db["condition"].rows() == 2 and not said
+    (folder / "visits.csv").write_text("id\n1\n")
+    assert "left out: the file visits.csv" in heard(folder)[1]
+    (folder / "all.ndjson.gz").write_bytes(gzip.compress(plain)[:-9])
+    with pytest.raises(DataError, match="called alike"):
+        sf.scan_fhir(folder)
+    (folder / "ALL.NDJSON").unlink()
+    with pytest.raises(DataError, match=r"all\.ndjson\.gz is a damaged gzip file"):
+        sf.scan_fhir(folder)
+    (folder / "Observation.ndjson.bz2").write_bytes(b"")
+    with pytest.raises(DataError, match="packed files that are not read"):
         sf.scan_fhir(folder)
 
 
@@ -157,8 +170,8 @@ def test_broken_lines_are_listed_by_number_and_not_quoted(tmp_path: Path) -> Non
     with pytest.raises(DataError) as refused:
         sf.scan_database(folder)
     told = refused.value.message
-    for words in ("7 lines", "all.ndjson line 2: not JSON", "line 3: not JSON", "line 4: no resource",
-                  "line 5: no id", "line 6: gender", "line 7: birthDate", "line 8: not JSON"):  # fmt: skip
+    for words in ("7 lines", "all.ndjson lines 2 to 3, 8: not JSON", "line 4: no resource",
+                  "line 5: no id", "line 6: gender", "line 7: birthDate"):  # fmt: skip
         assert words in told, words
     assert CANARY not in str(refused.value) and refused.value.__cause__ is None
 

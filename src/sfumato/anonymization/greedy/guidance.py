@@ -103,13 +103,13 @@ class ModelGuided:
         return (self.target,)
 
     @property
-    def assumptions(self) -> tuple[str, ...]:
-        """What a claim about the release rests on besides."""
+    def leaks(self) -> tuple[str, ...]:
+        """What the release gives away, whatever was asked: nothing, or the outcome that guided the search."""
         if not self.leaking:
             return ()
         return (
-            f"the classes were chosen by looking at '{self.target}' of each row: who knows the method learns "
-            "something about it that no criterion counts",
+            f"The classes were chosen by looking at '{self.target}' of each row: who knows the method learns "
+            "something about it that no criterion counts.",
         )
 
     def search(self, problem: Problem, criterion: Criterion) -> Recoding:

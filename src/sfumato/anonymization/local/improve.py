@@ -17,6 +17,7 @@ from sfumato.progress import report
 NEAR = 16  # neighbours of a combination whose classes may be pooled with its own
 POOL = 4  # most classes in a pool
 COLD = 0.0002  # last temperature, as a share of the mean loss of a class; the first is a run's own
+KEEP = 0.001  # by how much less must be lost, as a share, for the partition to be kept: a copy takes time
 CHUNKS = 200  # temperatures
 LABEL = "re-clustering neighbours"
 
@@ -82,7 +83,7 @@ def annealed(ground: Ground, start: PiecePartition, pace: Pace, rng: NDArray[np.
             )
             pace.done += moves
             report(LABEL, int(1000 * pace.fraction()), 1000)
-            if over > 0.8 and loss < best.loss - 1e-9:
+            if over > 0.8 and loss < (1 - KEEP) * best.loss:
                 best = frozen(state)
                 loss = best.loss
     except KeyboardInterrupt:

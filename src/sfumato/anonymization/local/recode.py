@@ -33,7 +33,7 @@ from sfumato.methods.shapes import Text
 from sfumato.progress import listening, report
 
 _SECONDS = {"fast": 10.0, "thorough": 60.0}
-_MOVES = {"fast": 45, "thorough": 420}  # pools per combination at k = 1
+_MOVES = {"fast": 160, "thorough": 1500}  # pools per combination at k = 1
 _HOT = {"fast": 0.004, "thorough": 0.02}  # with few moves per class heat is lost time
 _BOUND = {"fast": 0.2, "thorough": 0.36}  # share of the seconds kept for the bound
 _AMPLE = 10**9  # moves: more than any effort makes

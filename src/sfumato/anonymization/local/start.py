@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from sfumato.anonymization.local.pace import Pace
 from sfumato.anonymization.local.query import ClassQuery, Judge
 from sfumato.progress import report
 
+BLOCK = 25_000  # combinations that merge among themselves first: a search in few is quicker
 STEPS = 50_000  # mergers between two reports
 CHOICES = 8  # near classes that are tried where two have to be put together to be judged
 MORE = 64  # where two can be judged by adding up; twice as many in each round
@@ -26,16 +28,28 @@ def agglomerated(
 ) -> Labels:
     """(combinations,): the class of each; every class has k rows, if there are so many.
 
-    Stopped by Ctrl-C or a time limit it leaves the small classes that remain in one.
+    In a large table those merge first that lie in one part of the tree. Stopped by Ctrl-C or a time limit it
+    leaves the small classes that remain in one.
     """
     from sfumato.anonymization.local._kernels import agglomeration as kernels
 
     x, size, into = leaves.copy(), n.copy(), np.arange(len(n))
+    done = 0
     try:
+        for part in _parts(f, leaves, n):
+            if pace.is_late():
+                break
+            if len(part) == len(n) or size[part].sum() < k:
+                continue
+            own, rows, among = x[part], size[part], np.arange(len(part))
+            kernels.agglomerate(f, own, rows, among, k, len(part))
+            x[part], size[part], into[part] = own, rows, part[among]
+            report("merging small classes", done := done + len(part), len(n))
         while not pace.is_late():
-            if kernels.agglomerate(f, x, size, into, k, STEPS) < STEPS:
+            live = into == np.arange(len(n))
+            if (size[live] >= k).all() or kernels.agglomerate(f, x, size, into, k, STEPS) < STEPS:
                 return _numbered(into)
-            report("merging small classes", int((into != np.arange(len(n))).sum()), len(n))
+            report("merging small classes", int(len(n) - live.sum()), len(n))
     except KeyboardInterrupt:
         pace.interrupted = True
     live = np.flatnonzero(into == np.arange(len(n)))
@@ -44,6 +58,21 @@ def agglomerated(
         rest = live if n[np.isin(_roots(into), small)].sum() < k else small
         into[rest] = rest[0]
     return _numbered(into)
+
+
+def _parts(f: HierarchyForest, leaves: NDArray[np.int32], n: NDArray[np.int64]) -> list[Labels]:
+    """The combinations in parts of about BLOCK: what lies together in the tree."""
+    from sfumato.anonymization.local._kernels import neighbours as kernels
+
+    if len(n) <= BLOCK:
+        return [np.arange(len(n))]
+    tree = kernels.planted_tree(f, leaves, n, np.arange(len(n)), BLOCK)
+    ends = np.sort(tree.hi[tree.children == 0])
+    cuts = [0]
+    for end, following in zip(ends, [*ends[1:], np.iinfo(np.int64).max], strict=True):
+        if following - cuts[-1] > BLOCK:
+            cuts.append(int(end))
+    return [np.sort(tree.order[a:b]) for a, b in pairwise(cuts)]
 
 
 def _roots(into: Labels) -> Labels:

@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato._compilation import compiled
+from sfumato.anonymization.shape import _point_tree as point_tree
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+_FEW = 16  # points near a start that are kept at hand while its cluster grows
 
 
 @compiled
@@ -28,51 +31,53 @@ def k_member(
     m, d = points.shape
     left = room.sum()
     clusters = left // k
-    x = np.empty((d, m))  # columns of the points still there, packed to the left
-    for j in range(d):
-        for i in range(m):
-            x[j, i] = points[i, j]
-    w, space, ids = weight.copy(), room.copy(), np.arange(m)
-    live = m
-    distance = np.empty(m)
+    space, live = room.copy(), m
+    tree = point_tree.planted(points, weight, np.arange(m))
+    stack, bound = np.empty(128, np.int64), np.empty(128)
+    alike = weight.min() == weight.max()  # else the nearest is not who adds least
+    found, cost, middle, radius = np.empty(_FEW, np.int64), np.empty(_FEW), np.empty(d), 0.0
     means, mass = np.zeros((clusters, d)), np.zeros(clusters)
     size = m + clusters * 2 + k
     of, cluster, taken = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     pieces = 0
     target = points[start].copy()
     for c in range(clusters):
-        place = _furthest(x, target, live, ids, distance)
-        for j in range(d):
-            target[j] = x[j, place]
-        need = k
+        if 2 * live < len(tree.ids):  # boxes of what is gone hold up the search
+            tree = point_tree.planted(points, weight, np.flatnonzero(space))
+        point = point_tree.furthest(tree, target, stack, bound)
+        target[:] = points[point]
+        need, few = k, 0
         while need > 0:
             if need < k:
-                place = _nearest(x, means[c], mass[c], w, live, ids, distance)
-            take = min(need, space[place])
+                point = -1
+                if alike:
+                    share = weight[0] / (mass[c] + weight[0])
+                    point = _among(points, space, means[c], share, found[:few], middle, radius)
+                    if point < 0 and need > 1:
+                        few = point_tree.nearest_few(tree, means[c], found, cost, stack, bound)
+                        middle[:] = means[c]
+                        radius = math.sqrt(cost[few - 1]) if few == len(found) else np.inf
+                        point = _among(points, space, means[c], share, found[:few], middle, radius)
+                if point < 0:
+                    point = point_tree.nearest(tree, means[c], mass[c], stack, bound)
+            take = min(need, space[point])
             if pieces == len(of):
                 of, cluster, taken = _longer(of), _longer(cluster), _longer(taken)
-            of[pieces], cluster[pieces], taken[pieces] = ids[place], c, take
+            of[pieces], cluster[pieces], taken[pieces] = point, c, take
             pieces += 1
-            grown = mass[c] + take * w[place]
+            grown = mass[c] + take * weight[point]
             for j in range(d):
-                means[c, j] += (x[j, place] - means[c, j]) * (take * w[place] / grown)
+                means[c, j] += (points[point, j] - means[c, j]) * (take * weight[point] / grown)
             mass[c] = grown
             need -= take
-            space[place] -= take
-            if space[place] == 0:
+            space[point] -= take
+            if space[point] == 0:
                 live -= 1
-                for j in range(d):
-                    x[j, place] = x[j, live]
-                w[place], space[place], ids[place] = w[live], space[live], ids[live]
+                point_tree.take(tree, point)
         if from_centroid:
             target[:] = means[c]
-    rest = np.sort(ids[:live])
-    for point in rest:
-        spare = 0
-        for i in range(live):
-            if ids[i] == point:
-                spare = space[i]
-        for _ in range(spare):
+    for point in range(m):
+        for _ in range(space[point]):
             best, least = 0, np.inf
             for c in range(clusters):
                 gap = 0.0
@@ -92,42 +97,71 @@ def k_member(
 
 
 @compiled
+def _among(
+    points: Floats, space: Ints, to: Floats, share: float, found: Ints, middle: Floats, radius: float
+) -> int:
+    """The point of a list that adds least, |x - to|^2 share, if no other can add so little; else -1.
+
+    found: all points there were within the radius of `middle`. A point outside is no nearer than the radius
+    less the way from the middle.
+    """
+    best, least = -1, np.inf
+    for point in found:
+        if space[point]:
+            gap = 0.0
+            for j in range(len(to)):
+                side = points[point, j] - to[j]
+                gap += side * side
+            gap *= share
+            if gap < least or (gap == least and point < best):
+                best, least = point, gap
+    way = 0.0
+    for j in range(len(to)):
+        way += (to[j] - middle[j]) ** 2
+    return best if math.sqrt(least / share) < (radius - math.sqrt(way)) * (1.0 - 1e-9) else -1
+
+
+@compiled
+def distinct(points: Floats) -> tuple[Ints, Ints]:
+    """(points,): the number of each among the distinct ones, in order of arrival; and where each arrived."""
+    n, d = points.shape
+    size = 8
+    while size < 2 * n:
+        size *= 2
+    slots = np.full(size, -1, np.int64)
+    bits = np.empty(n * d, np.float64)
+    number, arrival = np.empty(n, np.int64), np.empty(n, np.int64)
+    found = 0
+    for i in range(n):
+        for j in range(d):
+            bits[i * d + j] = points[i, j] + 0.0  # minus zero is zero
+    words = bits.view(np.uint64)
+    for i in range(n):
+        mixed = np.uint64(0)
+        for j in range(d):
+            mixed = (mixed ^ words[i * d + j]) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(29)
+        slot = np.int64(mixed & np.uint64(size - 1))
+        while slots[slot] >= 0:
+            other = arrival[slots[slot]]
+            j = 0
+            while j < d and words[other * d + j] == words[i * d + j]:
+                j += 1
+            if j == d:
+                break
+            slot = (slot + 1) & (size - 1)
+        if slots[slot] < 0:
+            slots[slot], arrival[found] = found, i
+            found += 1
+        number[i] = slots[slot]
+    return number, arrival[:found].copy()
+
+
+@compiled
 def _longer(array: Ints) -> Ints:
     out = np.empty(2 * len(array), np.int64)
     out[: len(array)] = array
     return out
-
-
-@compiled
-def _distances(x: Floats, to: Floats, live: int, distance: Floats) -> None:
-    """Squared distances of the first `live` columns of x to a point. Column by column: it vectorizes."""
-    distance[:live] = 0.0
-    for j in range(len(to)):
-        column, value = x[j], to[j]
-        for i in range(live):
-            gap = column[i] - value
-            distance[i] += gap * gap
-
-
-@compiled
-def _furthest(x: Floats, to: Floats, live: int, ids: Ints, distance: Floats) -> int:
-    _distances(x, to, live, distance)
-    best, most = 0, -1.0
-    for i in range(live):
-        if distance[i] > most or (distance[i] == most and ids[i] < ids[best]):
-            best, most = i, distance[i]
-    return best
-
-
-@compiled
-def _nearest(x: Floats, to: Floats, mass: float, w: Floats, live: int, ids: Ints, distance: Floats) -> int:
-    _distances(x, to, live, distance)
-    best, least = 0, np.inf
-    for i in range(live):
-        added = distance[i] * (w[i] / (mass + w[i]))
-        if added < least or (added == least and ids[i] < ids[best]):
-            best, least = i, added
-    return best
 
 
 @compiled

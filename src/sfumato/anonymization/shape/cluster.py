@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _SAMPLE, _MOST_SAMPLED = 10_000, 40_000  # rows on which blocks are compared with the exact algorithm
 _POOLS = 4  # times the worst clusters of all blocks are clustered again
+_LOOKED_AT = 4_096  # rows by which it is decided which coordinate varies most
 _PER_BLOCK, _LARGEST = 400, 64_000  # clusters a block should have at least, unless it grows beyond reason
 
 
@@ -115,10 +116,11 @@ def k_member(
             first += len(rows_) // k
             done += len(rows_)
             report("clustering", done, rows)
+    each = _distortions(points, label, weights)
     for _ in range(_POOLS if len(blocks) > 1 else 0):
-        if not _pooled(points, label, k, block, how, weights):
+        if not _pooled(points, label, each, k, block, how, weights):
             break
-    return RowClusters(label, np.bincount(label, minlength=first), distortion(points, label, weights))
+    return RowClusters(label, np.bincount(label, minlength=first), float(each.sum()))
 
 
 def distortion(points: Floats, label: Ints, weights: Floats | None = None) -> float:
@@ -137,17 +139,25 @@ def _distortions(points: Floats, label: Ints, weights: Floats | None) -> Floats:
     return out
 
 
-def _pooled(points: Floats, label: Ints, k: int, block: int, how: Clustering, weights: Floats | None) -> bool:
-    """Cluster the rows of the worst clusters anew, as many as a block holds; whether that was better."""
-    each = _distortions(points, label, weights)
+def _pooled(
+    points: Floats, label: Ints, each: Floats, k: int, block: int, how: Clustering, weights: Floats | None
+) -> bool:
+    """Cluster the rows of the worst clusters anew, as many as a block holds; whether that was better.
+
+    each: (clusters,), their distortions.
+    """
     worst = np.argsort(-each, kind="stable")
     pool = worst[: max(2, int(np.searchsorted(np.cumsum(np.bincount(label)[worst]), block)))]
-    rows = np.flatnonzero(np.isin(label, pool))
+    chosen = np.zeros(len(each), np.bool_)
+    chosen[pool] = True
+    rows = np.flatnonzero(chosen[label])
     fresh = _clustered(points, rows, k, how, weights)
-    own = None if weights is None else weights[rows]
-    if fresh.max() + 1 != len(pool) or distortion(points[rows], fresh, own) >= each[pool].sum():
+    if fresh.max() + 1 != len(pool):
         return False
-    label[rows] = pool[fresh]
+    found = _distortions(points[rows], fresh, None if weights is None else weights[rows])
+    if found.sum() >= each[pool].sum():
+        return False
+    label[rows], each[pool] = pool[fresh], found
     return True
 
 
@@ -176,21 +186,33 @@ def against_exact(
 
 def _blocks(points: Floats, order: Ints, k: int, size: int) -> list[Ints]:
     """Cut at the median of the coordinate that varies most, at a multiple of k, until none is too large."""
-    waiting, done = [order], []
+    waiting, done = [(order, np.ascontiguousarray(points[order].T))], []
     while waiting:
-        rows = waiting.pop()
-        if len(rows) <= size:
-            done.append(rows)
-            continue
+        rows, columns = waiting.pop()
         half = len(rows) // 2 // k * k
-        if not half:  # two halves of k rows there cannot be
+        if len(rows) <= size or not half:  # or two halves of k rows there cannot be
             done.append(rows)
             continue
-        part = points[rows]
-        axis = int(np.argmax(part.var(axis=0)))
-        cut = np.argsort(part[:, axis], kind="stable")
-        waiting += [rows[cut[half:]], rows[cut[:half]]]
+        low = _lower(columns, half)
+        waiting += [(rows[~low], columns[:, ~low]), (rows[low], columns[:, low])]
     return done
+
+
+def _lower(columns: Floats, count: int) -> NDArray[np.bool_]:
+    """(rows,): the lowest `count` rows by the coordinate that varies most; those at the cut by the next one.
+
+    columns: (d, rows).
+    """
+    some = columns[:, :: 1 + columns.shape[1] // _LOOKED_AT]
+    value = columns[np.argmax(some.var(axis=1))]
+    middle = np.partition(value, count)[count]
+    low, tied = value < middle, np.flatnonzero(value == middle)
+    rest = count - int(low.sum())
+    if len(tied) == len(value):  # they are all alike
+        low[:rest] = True
+    elif rest:
+        low[tied[_lower(columns[:, tied], rest)]] = True
+    return np.asarray(low, np.bool_)
 
 
 def _clustered(points: Floats, rows: Ints, k: int, how: Clustering, weights: Floats | None) -> Ints:
@@ -198,23 +220,15 @@ def _clustered(points: Floats, rows: Ints, k: int, how: Clustering, weights: Flo
     from sfumato.anonymization.shape import _kernels
 
     here = points[rows]
-    if weights is None:
-        distinct, inverse, room = np.unique(here, axis=0, return_inverse=True, return_counts=True)
-        mass = np.ones(len(distinct))
-    else:  # rows of different weight are not alike
-        both = np.column_stack([here, weights[rows]])
-        distinct, inverse, room = np.unique(both, axis=0, return_inverse=True, return_counts=True)
-        distinct, mass = np.ascontiguousarray(distinct[:, :-1]), distinct[:, -1].copy()
-    inverse = inverse.ravel()
-    # Points in the order of their first rows, so that ties go to the first row, not to the lowest value.
-    by_row = np.argsort(inverse, kind="stable")
-    starts = np.append(0, np.cumsum(room))
-    arrival = np.argsort(by_row[starts[:-1]], kind="stable")
+    mass = np.ones(len(rows)) if weights is None else weights[rows]
+    # Points in the order of their first rows, so that ties go to the first row; rows of different weight are
+    # not alike.
+    number, arrival = _kernels.distinct(here if weights is None else np.column_stack([here, mass]))
     of, cluster, taken = _kernels.k_member(
-        distinct[arrival], room[arrival], mass[arrival], k, 0, how.furthest_from == "centroid"
+        here[arrival], np.bincount(number), mass[arrival], k, 0, how.furthest_from == "centroid"
     )
-    point = arrival[of]
-    in_order = np.argsort(point, kind="stable")  # pieces of a point one after the other, as its rows lie
+    by_row = np.argsort(number, kind="stable")
+    in_order = np.argsort(of, kind="stable")  # pieces of a point one after the other, as its rows lie
     out = np.empty(len(rows), np.int64)
     out[by_row] = np.repeat(cluster[in_order], taken[in_order])
     return out

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -220,7 +220,8 @@ def _scores(
 class _Search:
     """What sets of columns give on some people. spent: words looked at.
 
-    rank: columns by how few records fit a value: those first, most words are then empty at once.
+    rank: columns by how few records fit a value: those first, most words are then empty at once. empty: sets
+    in which no record fits anybody.
     """
 
     bits: NDArray[np.uint64]
@@ -231,14 +232,21 @@ class _Search:
     control: Ints | None
     rank: Ints
     spent: float = 0.0
+    empty: set[Subset] = field(default_factory=set)
 
     def worth(self, columns: Subset) -> float:
         """Claims about people less claims about strangers, or right claims."""
+        if any(fewer in self.empty for fewer in itertools.combinations(columns, len(columns) - 1)):
+            self.empty.add(columns)  # what no record fits, none fits in one column more
+            return 0.0
         attacked = len(self.people) + (0 if self.control is None else len(self.control))
         self.spent += float(self.words * len(columns) * attacked)
         found = self._alone(self.people, columns)
-        if self.control is not None:
-            return float((found >= 0).mean() - (self._alone(self.control, columns) >= 0).mean())
+        others = None if self.control is None else self._alone(self.control, columns)
+        if (found == -1).all() and (others is None or (others == -1).all()):
+            self.empty.add(columns)
+        if others is not None:
+            return float((found >= 0).mean() - (others >= 0).mean())
         assert self.own is not None
         return float(((found >= 0) & (found == self.own)).mean())
 

@@ -44,6 +44,7 @@ _ONE_LEVEL = ("OptimalRecoding", "Datafly")  # all rows share one level of each 
 _BY_CLASS = ("LocalRecoding", "Mondrian", "Partition", "Greedy", "Beam", "ModelGuided")
 _SIMULATABLE = "SimulatableRecoding"
 _SAME_FILE = "the record names a search that makes the same file in every world it leaves open"
+MOST_CODES = 3  # that an intruder is taken to know where no release says for how many it holds
 _TICKET = "row of the original (sfumato)"
 
 
@@ -51,6 +52,20 @@ def _linking(case: Case) -> list[Score]:
     from sfumato.assessment.attacks.linkage import deterministic
 
     return deterministic(case.sharp, case.sharply_known, truth=case.truth, control=case.control)
+
+
+def _by_codes(case: Case) -> list[Score]:
+    from sfumato.assessment.sequences.row_codes import linking_by_codes
+
+    return linking_by_codes(
+        case.files.whole, case.files.release, case.files.outside, case.code_columns,
+        known=[n for n in case.known if n not in case.code_columns], meanings=case.hierarchies,
+        most=case.promised_codes or MOST_CODES, people=case.draws, key=case.key.derive("codes"),
+    )  # fmt: skip
+
+
+def _codes(case: Case) -> str:
+    return "" if case.code_columns else "no column with several codes in a cell is in both files"
 
 
 def _nearest(case: Case) -> list[Score]:
@@ -85,6 +100,20 @@ def _forgiving(case: Case) -> list[Score]:
         control=case.control, pairs=_PAIRS[case.subject.effort],
     )  # fmt: skip
     return _said(case, found)
+
+
+def _single_value(case: Case) -> list[Score]:
+    from sfumato.assessment.attacks.single_value import single_value
+    from sfumato.assessment.reading.weights import holdable
+
+    files, weight = case.files, [case.files.weight] if case.files.weight is not None else []
+    named = case.subject.sensitive or ()
+    secrets = [named] if isinstance(named, str) else named  # what a person says that nobody holds
+    columns = [*weight, *holdable(files.whole, files.columns, {*case.known, *secrets})]
+    return single_value(
+        files.whole, files.release, columns, key=case.key.derive("single value"), control=files.outside,
+        beside=files.columns,
+    )  # fmt: skip
 
 
 def _order(case: Case) -> list[Score]:
@@ -301,6 +330,11 @@ CHECKS = (
     AssessmentCheck(
         "linking that forgives errors", ("linking that forgives errors",), _forgiving, (known, _judged),
     ),
+    AssessmentCheck(
+        "linking by codes", ("linking by 1 code", "linking by 2 codes", "linking by 3 codes"), _by_codes,
+        (_codes,), drawn=True,
+    ),
+    AssessmentCheck("linking by a single value", ("linking by a single value",), _single_value),
     AssessmentCheck("order of rows", ("order of rows",), _order, (known,)),
     AssessmentCheck(
         "predicting what a person's row looks like", ("predicting intruder",), _predicting,

@@ -18,13 +18,16 @@ SLACK = np.float32(1e-3)  # by which sums of single precision may be off
 def weigh(
     person: NDArray[np.int32],
     first: NDArray[np.int64],
-    shown: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    equal: NDArray[np.float32],
     place: NDArray[np.int32],
     scale: NDArray[np.int32],
     general: NDArray[np.bool_],
     numeric: NDArray[np.bool_],
+    starts: NDArray[np.int64],
+    shown_place: NDArray[np.int32],
+    shown_scale: NDArray[np.int32],
+    shown_general: NDArray[np.bool_],
+    shown_equal: NDArray[np.float32],
+    at: NDArray[np.int64],
     near: NDArray[np.float32],
     gains: NDArray[np.float32],
     top: NDArray[np.float32],
@@ -33,17 +36,51 @@ def weigh(
     for c in range(len(person)):
         own = first[c] + person[c]
         here, far = place[own], scale[own]
+        low, high = starts[c], starts[c + 1]
+        if general[own]:
+            gains[low:high] = 0
+        elif numeric[c] and here >= 0:
+            for b in range(low, high):
+                other = shown_place[b]
+                gap = min(abs(other - here), abs(shown_scale[b] - far)) if other >= 0 else STEPS
+                gains[b] = np.float32(0) if shown_general[b] else near[gap]
+        else:
+            for b in range(low, high):
+                gains[b] = np.float32(0) if shown_general[b] else near[STEPS]
+        if at[own] >= 0 and not general[own]:
+            gains[at[own]] = shown_equal[at[own]]
         top[c] = -np.inf
-        for b in shown[starts[c] : starts[c + 1]]:
-            if general[b] or general[own]:
-                gains[b] = 0
-            elif b == own:
-                gains[b] = equal[b]
-            elif numeric[c] and here >= 0 and place[b] >= 0:
-                gains[b] = near[min(abs(place[b] - here), abs(scale[b] - far))]
-            else:
-                gains[b] = near[STEPS]
+        for b in range(low, high):
             top[c] = max(top[c], gains[b])
+
+
+@compiled
+def differing(
+    person: NDArray[np.int32],
+    row: NDArray[np.int32],
+    first: NDArray[np.int64],
+    place: NDArray[np.int32],
+    scale: NDArray[np.int32],
+    general: NDArray[np.bool_],
+    numeric: NDArray[np.bool_],
+    starts: NDArray[np.int64],
+    shown_place: NDArray[np.int32],
+    shown_scale: NDArray[np.int32],
+    shown_general: NDArray[np.bool_],
+    at: NDArray[np.int64],
+) -> int:
+    """In how many columns a row clearly differs from a person: general levels do not, nor do near numbers."""
+    differ = 0
+    for c in range(len(person)):
+        own, other = first[c] + person[c], starts[c] + row[c]
+        if at[own] == other or general[own] or shown_general[other]:
+            continue
+        apart = STEPS
+        if numeric[c] and place[own] >= 0 and shown_place[other] >= 0:
+            apart = min(abs(place[own] - shown_place[other]), abs(scale[own] - shown_scale[other]))
+        if apart > STEPS // 4:
+            differ += 1
+    return differ
 
 
 @compiled
@@ -51,23 +88,27 @@ def strongest(
     people: NDArray[np.int32],
     released: NDArray[np.int32],
     first: NDArray[np.int64],
-    shown: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    equal: NDArray[np.float32],
     place: NDArray[np.int32],
     scale: NDArray[np.int32],
     general: NDArray[np.bool_],
     numeric: NDArray[np.bool_],
+    starts: NDArray[np.int64],
+    shown_place: NDArray[np.int32],
+    shown_scale: NDArray[np.int32],
+    shown_general: NDArray[np.bool_],
+    shown_equal: NDArray[np.float32],
+    at: NDArray[np.int64],
     near: NDArray[np.float32],
     few: int,
     itself: NDArray[np.int64],
     best: NDArray[np.float32],
-    at: NDArray[np.int64],
+    row: NDArray[np.int64],
 ) -> None:
     """best[i] = max_j sum_c w_c(people[i, c], released[c, j]) and the j of it; -inf if too much differs.
 
-    people: (rows, columns). released: (columns, rows). equal, place, scale, general: per level, those of
-    column c from first[c]. shown: the levels that released rows have, those of column c from starts[c].
+    people: (rows, columns). place, scale, general: per level, those of column c from first[c]. shown_*: of
+    the levels that released rows have, those of column c from starts[c]; at: the place of a level among them,
+    -1 for one that no row has. released: (columns, rows), levels counted from starts[c].
     w is 0 where either level is general, equal[a] for the same one, near[steps apart] for numbers (by rank or
     by value, whichever is nearer), and near[STEPS] else. few: columns that may differ; general levels
     do not.
@@ -78,12 +119,15 @@ def strongest(
     all rows.
     """
     columns, rows = released.shape
-    gains = np.empty(first[columns], np.float32)
+    gains = np.empty(starts[columns], np.float32)
     total = np.empty(rows, np.float32)
     top = np.empty(columns, np.float32)
     rest = np.empty(columns + 1, np.float32)
     for i in range(len(people)):
-        weigh(people[i], first, shown, starts, equal, place, scale, general, numeric, near, gains, top)
+        weigh(
+            people[i], first, place, scale, general, numeric, starts, shown_place, shown_scale, shown_general,
+            shown_equal, at, near, gains, top,
+        )  # fmt: skip
         order = np.argsort(-top)
         rest[columns] = 0
         for c in range(columns - 1, -1, -1):
@@ -91,7 +135,7 @@ def strongest(
         total[:] = 0
         some = 0
         while some < columns and (some == 0 or rest[some] > (1 - PART) * rest[0]):
-            part = gains[first[order[some]] : first[order[some] + 1]]
+            part = gains[starts[order[some]] : starts[order[some] + 1]]
             codes = released[order[some]]
             for j in range(rows):
                 total[j] += part[codes[j]]
@@ -101,28 +145,20 @@ def strongest(
         k = np.argmax(total)
         most = total[k]
         for c in range(some, columns):
-            most += gains[first[order[c]] + released[order[c], k]]
+            most += gains[starts[order[c]] + released[order[c], k]]
         for j in range(rows):
             if total[j] == -np.inf or total[j] + rest[some] + SLACK < most:
                 continue
             reached = total[j]
             c = some
             while c < columns and reached + rest[c] + SLACK >= most:
-                reached += gains[first[order[c]] + released[order[c], j]]
+                reached += gains[starts[order[c]] + released[order[c], j]]
                 c += 1
             if c == columns and (reached > most or (reached == most and j < k)):
                 most, k = reached, np.int64(j)
-        differ = 0
-        for c in range(columns):
-            low, own, other = first[c], people[i, c], released[c, k]
-            if own == other or general[low + own] or general[low + other]:
-                continue
-            apart = STEPS
-            if numeric[c] and place[low + own] >= 0 and place[low + other] >= 0:
-                apart = min(
-                    abs(place[low + own] - place[low + other]), abs(scale[low + own] - scale[low + other])
-                )
-            if apart > STEPS // 4:
-                differ += 1
+        differ = differing(
+            people[i], released[:, k], first, place, scale, general, numeric, starts, shown_place,
+            shown_scale, shown_general, at,
+        )  # fmt: skip
         best[i] = most if differ <= few else -np.inf
-        at[i] = k
+        row[i] = k

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sfumato.assessment.audit.intervals import share_high, share_low
 from sfumato.assessment.copies.cells import Cells, cells
 from sfumato.assessment.copies.clearness import by_chance, clearness, named
+from sfumato.assessment.copies.crowds import protected, smallest_class
 from sfumato.assessment.copies.equality import CountedRows, EqualRows, counted_rows, equal_rows
 from sfumato.assessment.copies.identifiers import Survivor, survivors
 from sfumato.assessment.copies.nearness import CopyEvidence, agreeing, evidence, few, own
@@ -27,8 +28,6 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.95
-_CLASS = 3  # rows with generalized cells that so many share are not one person's
-_MADE = 0.1  # of the rows that are generalized, from which on others were left as they are on purpose
 _MOST_COLUMNS = 40
 _LISTED = 1_000
 _TAIL = 50  # of the highest scores of the control, by which the tail is continued
@@ -175,8 +174,8 @@ def _sample(
     ]
     found = cells(tables, used, meanings, apart=(1,))
     at = [used.index(k) for k in known if k in used]
-    crowded = [_smallest_class(t, known) for t in (released, original)]
-    kept = np.flatnonzero(~_protected(found, at, (crowded[0], crowded[1])))
+    crowded = [smallest_class(t, known) for t in (released, original)]
+    kept = np.flatnonzero(~protected(found, at, (crowded[0], crowded[1]), everybody=drawn[0] is None))
     return _Sample(found, used, drawn, kept)
 
 
@@ -244,32 +243,6 @@ def _draw(size: int, most: int, key: Key, file: int) -> Ints | None:
     if size <= most:
         return None
     return np.sort(key.generator("copies", file).choice(size, most, replace=False))
-
-
-def _smallest_class(table: Table, known: Sequence[str]) -> int:
-    """In all rows: where some are drawn, classes look smaller than they are."""
-    shown = [k for k in known if k in table.schema]
-    return int(table.counts(*shown).n.min()) if shown and table.rows() else 0
-
-
-def _protected(found: Cells, known: Sequence[int], least: tuple[int, int]) -> NDArray[np.bool_]:
-    """Released rows with generalized quasi-identifiers that they share with others: no copy of one person.
-
-    Rows that were left as they are count as well, where every class has several rows because the release made
-    them so: of an original that had them anyway, a few stars make no anonymous file.
-
-    least: the smallest class of the whole release, and of the original.
-    """
-    codes = found.files[1]
-    at = list(known) or list(range(len(codes)))
-    general = np.zeros(codes.shape[1], bool)
-    for c in at:
-        general |= found.general[found.first[c] + codes[c]]
-    _, inverse, sizes = np.unique(codes[at], axis=1, return_inverse=True, return_counts=True)
-    made = least[1] < _CLASS or general.mean() >= _MADE if len(general) else False
-    if known and general.any() and made and max(least[0], int(sizes.min())) >= _CLASS:
-        return np.ones(codes.shape[1], bool)
-    return np.asarray(general & (sizes[inverse.ravel()] >= _CLASS))
 
 
 def _single(inside: CopyEvidence, others: NDArray[np.float64]) -> tuple[float, float, float]:

@@ -54,15 +54,21 @@ def evidence(
     count = people.shape[1]
     score, row = np.empty(count, np.float32), np.empty(count, np.int64)
     columns = np.ascontiguousarray(people.T)
-    released = np.ascontiguousarray(rows)
-    equal = np.log((1 - _DIFFER) / cells.shares + _DIFFER).astype(np.float32)
     own_row = np.full(count, -1, np.int64) if itself is None else itself
     there = np.zeros(int(cells.first[-1]), bool)
-    for low, codes in zip(cells.first, released, strict=False):
+    for low, codes in zip(cells.first, rows, strict=False):
         there[low + codes] = True
     shown = np.flatnonzero(there)  # most values of a fine column are nobody's in the release
     starts = np.searchsorted(shown, cells.first)
-    levels = (cells.first, shown, starts, equal, cells.place, cells.scale, cells.general, cells.numeric)
+    at = np.where(there, np.cumsum(there) - 1, -1)
+    released = np.empty(rows.shape, np.int32)
+    for c, codes in enumerate(rows):
+        released[c] = at[cells.first[c] + codes] - starts[c]
+    equal = np.log((1 - _DIFFER) / cells.shares[shown] + _DIFFER).astype(np.float32)
+    levels = (
+        cells.first, cells.place, cells.scale, cells.general, cells.numeric, starts, cells.place[shown],
+        cells.scale[shown], cells.general[shown], equal, at,
+    )  # fmt: skip
 
     def search(start: int, stop: int) -> None:
         _kernels.strongest(

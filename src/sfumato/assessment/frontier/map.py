@@ -163,9 +163,12 @@ class Frontier:
             "notes": list(self.notes),
         }
 
-    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the map by suffix: .html, .md, .json, or .parquet with one row for each run. Internal."""
-        return _save(self, Path(path), overwrite)
+    def save(self, path: str | Path, *, overwrite: bool = False, language: str | None = None) -> Path:
+        """Write the map by suffix: .html, .md, .json, or .parquet with one row for each run. Internal.
+
+        language: of the page: "en", "de".
+        """
+        return _save(self, Path(path), overwrite, language)
 
     def __str__(self) -> str:
         return _as_text(self)
@@ -177,7 +180,7 @@ class Frontier:
 # -- as a page, as text, as a file --------------------------------------------------------------------
 
 
-def _save(found: Frontier, path: Path, overwrite: bool) -> Path:
+def _save(found: Frontier, path: Path, overwrite: bool, language: str | None) -> Path:
     """Write the map as what the suffix says."""
     from sfumato.io import write
     from sfumato.io.atomic import owner_only, write_text
@@ -194,7 +197,7 @@ def _save(found: Frontier, path: Path, overwrite: bool) -> Path:
         raise ParameterError(
             "a map is written as .html, .md, .json or .parquet.", hint="frontier.html, frontier.parquet"
         )
-    return _page(found).save(path, overwrite=overwrite)
+    return _page(found).save(path, overwrite=overwrite, language=language)
 
 
 def _figure(found: Frontier) -> Figure:
@@ -239,16 +242,16 @@ def _page(found: Frontier) -> Page:
     ]
     front = [(p.label, *_shown(p), "; ".join(p.promises) or "nothing") for p in found.front]
     off = [(p.label, *_shown(p), "; ".join(p.promises) or "nothing") for p in found.points if not p.front]
-    titles = ("method and settings", "risk", "utility", "promises")
+    titles, words = ("method and settings", "risk", "utility", "promises"), (1, 2, 3)
     blocks: list[Block] = [
         _figure(found),
-        DataTable(titles, front, "The front: no other is better on both"),
+        DataTable(titles, front, "The front: no other is better on both", words=words),
     ]
     if off:
-        blocks.append(DataTable(titles, off, "The others"))
-    blocks.append(DataTable(("axis", "score", "what it means"), axes, "The axes"))
+        blocks.append(DataTable(titles, off, "The others", words=words))
+    blocks.append(DataTable(("axis", "score", "what it means"), axes, "The axes", words=(0, 1, 2)))
     if found.notes:
-        blocks.append(DataTable(("note",), [(n,) for n in found.notes], "To know beside the map"))
+        blocks.append(DataTable(("note",), [(n,) for n in found.notes], "To know beside the map", words=(0,)))
     repeats = max(p.repeats for p in found.points)
     stamp = (
         f"{len(found.points)} settings, {repeats} run{'s' * (repeats > 1)} each; intervals tell how much "

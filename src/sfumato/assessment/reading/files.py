@@ -12,7 +12,7 @@ from sfumato.errors import ParameterError, SfumatoError, listed
 from sfumato.hierarchy import Hierarchy, read_folder
 from sfumato.io import scan
 from sfumato.io.hold import held
-from sfumato.privacy import BoundedReidentification, Guarantee, KAnonymity
+from sfumato.privacy import BoundedReidentification, Guarantee, KAnonymity, KMAnonymity
 from sfumato.release import STANDS_FOR, Release
 from sfumato.release.manifest import MANIFEST
 from sfumato.schema import Schema, Value
@@ -29,10 +29,9 @@ def opened(
 
     what: how messages call it. schema: names the columns that are read; the others are left out.
     """
+    data = loaded(data)
     if isinstance(data, Release):
         data = data.data
-    if isinstance(data, str | Path) and is_release(data):
-        data = Release.load(data).data
     known = Schema.read(schema) if isinstance(schema, str | Path) else schema
     if isinstance(data, Table):
         return _held(data if known is None else data.with_schema(known))
@@ -61,13 +60,15 @@ def is_release(path: str | Path) -> bool:
     return (folder / "public" / MANIFEST).is_file() or (folder / MANIFEST).is_file()
 
 
+def loaded(data: object) -> Any:
+    """The release in a folder; anything else as it is."""
+    return Release.load(data) if isinstance(data, str | Path) and is_release(data) else data
+
+
 def guarantee_of(data: object) -> Guarantee | None:
     """What the released thing promises, if it says so."""
-    if isinstance(data, Release):
-        return data.guarantee
-    if isinstance(data, str | Path) and is_release(data):
-        return Release.load(data).guarantee
-    return None
+    data = loaded(data)
+    return data.guarantee if isinstance(data, Release) else None
 
 
 def promised_k(data: object) -> int | None:
@@ -76,6 +77,13 @@ def promised_k(data: object) -> int | None:
     sizes = [claim.k for claim in promised if isinstance(claim, BoundedReidentification | KAnonymity)]
     sizes.append(asked_of_classes(data)[0])
     return next((k for k in sizes if k > 1), None)
+
+
+def promised_codes(data: object, columns: Sequence[str]) -> int | None:
+    """The m that a release promises of all these columns of codes; None where it does not."""
+    promised = guarantee_of(data) or ()
+    found = [c.m for c in promised if isinstance(c, KMAnonymity) and {*columns} <= {*c.codes}]
+    return max(found, default=None)
 
 
 def asked_of_classes(data: object) -> tuple[int, int]:
@@ -98,8 +106,7 @@ def recorded_method(data: object) -> str:
 
 def _plan(data: object) -> Mapping[str, Any]:
     """What a record says was asked of whoever made the release anonymous."""
-    if isinstance(data, str | Path) and is_release(data):
-        data = Release.load(data)
+    data = loaded(data)
     record = data.internal if isinstance(data, Release) else None
     plan = {} if record is None else record.plan
     inner = plan.get("anonymize", plan)
@@ -131,8 +138,7 @@ def meanings(
 
 def _recorded(released: object) -> Meanings:
     """What the internal record says, if it is there: a public part alone has none."""
-    if isinstance(released, str | Path) and is_release(released):
-        released = Release.load(released)
+    released = loaded(released)
     record = released.internal if isinstance(released, Release) else None
     if record is None or STANDS_FOR not in record.tables:
         return {}

@@ -21,7 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.assessment.reading.curves import ALIKE, by_rank, distance, scale_of
+from sfumato.assessment.reading import curves
+from sfumato.assessment.reading.curves import ALIKE, distance, scale_of
 from sfumato.assessment.reading.leaves import Leaves
 from sfumato.assessment.reading.same_values import is_number, same_text
 from sfumato.assessment.reading.units import numbers_in
@@ -41,7 +42,7 @@ _MOST_CODES = 200  # values a recoded column has at most
 class ColumnMatch:
     """One released column as a column of the original.
 
-    values: what released values are called there. scale: (a, b): a number x there is a + b x.
+    values: what released values are called there. scale, grid: see `curves.on_scale`.
     moved: the column keeps its name and its kind of values, but they are others: an intruder who understands
         may undo it, whoever uses the file in good faith will not.
     learnt: what its values mean was learnt from the original's people, by how many have them.
@@ -51,6 +52,7 @@ class ColumnMatch:
     original: str
     values: Mapping[str, str] = field(default_factory=dict)
     scale: tuple[float, float] | None = None
+    grid: tuple[float, ...] = ()
     moved: bool = False
     learnt: bool = False
 
@@ -61,10 +63,9 @@ class ColumnMatch:
         said = [] if self.released == self.original else [f"is read as '{self.original}'"]
         if self.values:
             pairs = [f"{a!r} as {b!r}" for a, b in list(self.values.items())[:3]]
-            more = ", ..." if len(self.values) > 3 else ""
-            said.append(f"its values are read as the original's ({', '.join(pairs)}{more})")
-        if self.scale:
-            said.append(f"its numbers are read as {self.scale[0]:.4g} + {self.scale[1]:.4g} x")
+            pairs += ["..."] * (len(self.values) > 3)
+            said.append(f"its values are read as the original's ({', '.join(pairs)})")
+        said += [curves.said(self.scale)] if self.scale else []
         only = "; by intruders only, utility is that of the values as they are written" * self.moved
         return f"In the release {name} {' and '.join(said)}, judged by the values{only}."
 
@@ -134,8 +135,7 @@ def understood(released: Table, matches: Sequence[ColumnMatch]) -> pa.Table:
 
 def _translated(cells: pa.ChunkedArray, match: ColumnMatch) -> pa.ChunkedArray:
     if match.scale:
-        a, b = match.scale
-        return pc.round(pc.add(pc.multiply(pc.cast(cells, pa.float64()), b), a), 6)
+        return curves.on_scale(cells, match.scale, match.grid)
     if not match.values:
         return cells
     text = same_text([cells])[0]
@@ -303,12 +303,12 @@ def _read(
         if distance(x, y) > 2 * ALIKE:
             moved = scale_of(x, y)
             if moved is not None and distance(x, moved[0] + moved[1] * y) <= ALIKE:
-                return ColumnMatch(theirs, ours, scale=moved)
+                return ColumnMatch(theirs, ours, scale=moved, grid=curves.grid_of(x))
             some = first.learning.numbers(ours)
-            bent = {} if some is None or _few(first, second) else by_rank(some, second.text(theirs))
-            if bent:
-                return ColumnMatch(theirs, ours, bent, learnt=True)
-        return ColumnMatch(theirs, ours)
+            bent = {} if some is None or _few(first, second) else curves.by_rank(some, second.text(theirs))
+            return ColumnMatch(theirs, ours, bent, learnt=bool(bent))
+        grid = curves.beside(x, y)
+        return ColumnMatch(theirs, ours, scale=(0.0, 1.0) if grid else None, grid=grid)
     if first.shared(ours, second, theirs) >= _ENOUGH:
         return ColumnMatch(theirs, ours, _respelt(first, second, ours, theirs))
     measured = _measured(first, second, ours, theirs)

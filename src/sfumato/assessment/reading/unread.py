@@ -28,6 +28,7 @@ _NAMES_RECORDS = (Role.IDENTIFIER, Role.PERSON)
 _APART = (*_NAMES_RECORDS, Role.WEIGHT)
 _DIGITS = 17  # of a number
 _BEYOND = 0.5  # of the original's range, on either side, that numbers may exceed it
+_BESIDE = 0.05  # that most of them may: logarithms of ages are no ages, near as they are to the youngest
 
 
 def unread(
@@ -140,11 +141,14 @@ def _share_in_range(original: pa.ChunkedArray, released: pa.ChunkedArray) -> flo
     )
     numbers = pc.cast(second, pa.float64(), safe=False)
     ends = pc.min_max(pc.cast(first, pa.float64(), safe=False)).as_py()
-    room = _BEYOND * (ends["max"] - ends["min"]) + 1e-9
-    inside = pc.and_(
-        pc.greater_equal(numbers, ends["min"] - room), pc.less_equal(numbers, ends["max"] + room)
-    )
-    return float(pc.mean(pc.cast(inside, pa.float64())).as_py() or 0.0)
+    shares = []
+    for beyond in (_BEYOND, _BESIDE):
+        room = beyond * (ends["max"] - ends["min"]) + 1e-9
+        inside = pc.and_(
+            pc.greater_equal(numbers, ends["min"] - room), pc.less_equal(numbers, ends["max"] + room)
+        )
+        shares.append(float(pc.mean(pc.cast(inside, pa.float64())).as_py() or 0.0))
+    return shares[0] if shares[1] >= _ENOUGH else 0.0
 
 
 def _could_be_names(theirs: pa.ChunkedArray, there: pa.ChunkedArray) -> bool:

@@ -8,7 +8,7 @@ reach is due to the population, and only the rest to the release.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,8 +46,15 @@ class PersonClasses:
     unread: tuple[str, ...] = ()
 
 
-def classes(sides: Sides, columns: Sequence[str] | None = None) -> PersonClasses:
-    """The classes of persons by columns of their own table: by default its quasi-identifiers but dates."""
+def classes(
+    sides: Sides,
+    columns: Sequence[str] | None = None,
+    above: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
+) -> PersonClasses:
+    """The classes of persons by columns of their own table: by default its quasi-identifiers but dates.
+
+    above: by column and value, the released values that stand for it, as far as somebody said.
+    """
     original, control, released = sides
     known = _columns(original, released) if columns is None else _there(original, released, columns)
     whole = len(known) and all(d.keys.get(d.root) == d.person_column(d.root) for d in sides if d is not None)
@@ -62,7 +69,7 @@ def classes(sides: Sides, columns: Sequence[str] | None = None) -> PersonClasses
     for at, column in enumerate(known):
         leaves = sorted({row[at] for row in rows if row[at] is not None}, key=str)
         texts = sorted({row[at] for row in labels if row[at] is not None}, key=str)
-        found = meaning([str(v) for v in leaves], [str(v) for v in texts])
+        found = meaning([str(v) for v in leaves], [str(v) for v in texts], (above or {}).get(column))
         unread += [column] if found.unread else []
         table = np.zeros((len(leaves) + 1, len(texts) + 1), np.bool_)
         table[:, -1] = table[-1, :] = True  # what was withheld fits everybody, and so does what is not known

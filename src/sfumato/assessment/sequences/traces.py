@@ -25,7 +25,7 @@ from sfumato.io.omop.ancestors import ancestor_table, ancestors
 from sfumato.schema import Kind, Role
 
 Ints = NDArray[np.int64]
-Hierarchies = Mapping[str, Hierarchy | Recipe | str]
+Hierarchies = Mapping[str, Hierarchy | Recipe | Mapping[str, Sequence[str]] | str]
 _DATES = ("date", "datetime", "instant")
 _DAY = 86_400
 NOTHING = np.empty(0, np.int64)
@@ -96,6 +96,11 @@ def traces(
     found += [_values("further values", sides, further, given), _values("own values", sides, own, given)]
     found.append(_numbers(sides))
     return [t for t in found if t is not None and len(t.original.person) and len(t.released.person)]
+
+
+def code_trace(sides: Sides, places: Sequence[str], given: Hierarchies) -> Trace | None:
+    """Codes alone."""
+    return _values("codes", sides, places, given)
 
 
 def split(places: Sequence[str], database: Database) -> list[tuple[str, str]]:
@@ -191,7 +196,7 @@ def _column_things(
             record = np.full(len(owner), -1, np.int64)
             if records and link is not None:
                 ids = key_ids(database[name].schema[link.column], batch.column(1))
-                record = database.people.keys[link.parent][0].places(ids).astype(np.int64)
+                record = database.people.keys[link.parent].places(ids).astype(np.int64)
             if described.kind is Kind.CODES:
                 lists = pc.split_pattern(texts, described.separator)
                 rows = np.asarray(pc.list_parent_indices(lists))

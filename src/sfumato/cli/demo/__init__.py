@@ -25,7 +25,7 @@ def command(run: Callable[[Sequence[str]], int]) -> Callable[..., int]:
         ] = None,
         rows: Annotated[
             int, typer.Option("--rows", min=2_000, help="How many discharges are simulated.")
-        ] = 10_000,
+        ] = 6_000,
     ) -> int:
         """Show what Sfumato does, on simulated hospital discharges, in half a minute (two the first time)."""
         from sfumato.cli.demo.performance import perform

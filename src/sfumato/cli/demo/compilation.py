@@ -1,26 +1,9 @@
-"""The last step's kernels, compiled on another core while the first steps play.
+"""Kernels of later steps, compiled in a process of their own while earlier steps play (`stage.Compilation`).
 
 Only a first run has them to compile; what is compiled is kept for all later ones, of the demo or not.
 """
 
 from __future__ import annotations
-
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-
-
-@contextmanager
-def compiling() -> Iterator[Callable[[], object]]:
-    """Compile in another process while this lasts. What is given waits until that process is done."""
-    silent = subprocess.DEVNULL
-    other = subprocess.Popen([sys.executable, "-m", __name__], stdin=silent, stdout=silent, stderr=silent)
-    try:
-        yield other.wait
-    finally:
-        other.kill()  # nothing half-written stays: numba puts whole files in place
-        other.wait()
 
 
 def compile_kernels() -> None:

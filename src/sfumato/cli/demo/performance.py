@@ -16,8 +16,7 @@ from rich.rule import Rule
 from rich.table import Table as Grid
 from rich.text import Text
 
-from sfumato.cli.demo.compilation import compiling
-from sfumato.cli.demo.stage import DemoStep, Stage
+from sfumato.cli.demo.stage import Compilation, DemoStep, Stage
 from sfumato.cli.demo.steps import STEPS
 
 
@@ -25,7 +24,7 @@ def perform(stage: Stage, kept: Path | None = None) -> int:
     """Play all steps, then one screen that sums up. kept: where the files will be afterwards."""
     start = time.perf_counter()
     done: list[tuple[DemoStep, str]] = []
-    with compiling() as stage.compiled, _witness_of_its_own():
+    with Compilation() as stage.compilation, _witness_of_its_own():
         for number, step in enumerate(STEPS, 1):
             stage.show("", Rule(Text(f" {number} of {len(STEPS)}: {step.title} ", "bold"), align="left"))
             stage.show(Text(step.why, "italic"), "")

@@ -33,7 +33,7 @@ def one_command(stage: Stage) -> str:
 
     rows = scan(stage / "discharges.parquet", stage / "discharges.toml").select(_PLAIN).to_arrow()
     write(rows.slice(0, _MOST), stage / "stays.csv")
-    stage.compiled()
+    stage.compilation.wait()
     stage.command("anonymize", stage / "stays.csv", "--k", 5, "--quiet", "--out", stage / "draft", draft=True)
     record = Release.load(stage / "draft").internal
     assert record is not None
@@ -57,7 +57,7 @@ def draw_map(stage: Stage) -> str:
     rows = whole.to_arrow()
     table = Table.from_arrow(rows.slice(0, min(_MOST, rows.num_rows // 2)), whole.schema)
     others = Table.from_arrow(rows.slice(rows.num_rows - table.rows()), whole.schema)
-    stage.compiled()
+    stage.compilation.wait()
     found = frontier(
         table,
         ways(),
@@ -147,7 +147,7 @@ def link_tables(stage: Stage) -> str:
     stage.command("describe", stage / "hospital")
     (stage / "linked.toml").write_text(_LINKED_PLAN, encoding="utf-8")
     stage.show(_LINKED_PLAN)
-    stage.compiled()
+    stage.compilation.wait()
     stage.command("run", stage / "linked.toml", "--out", stage / "linked", "--quiet", expect=1)
     found = json.loads((stage / "linked" / "internal" / "report.json").read_text(encoding="utf-8"))
     gaps = next(s for s in found["scores"] if s["name"] == "linking by 2 gaps in days")
@@ -182,7 +182,7 @@ def invent_people(stage: Stage) -> str:
     """Patients who never lived, with their stays and diagnoses."""
     import json
 
-    stage.compiled()
+    stage.compilation.wait()
     stage.command("synthesize", stage / "hospital", "--method", "linked", "--out", stage / "invented", "-q")
     report = stage / "invented.json"
     stage.command(

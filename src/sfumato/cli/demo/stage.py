@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import io
 import shlex
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
 
 from rich.console import RenderableType
 from rich.syntax import Syntax
@@ -26,11 +29,39 @@ class DemoStep:
     play: Callable[[Stage], str]
 
 
+class Compilation:
+    """Compiles in another process from `start` on, at the latest until the block ends."""
+
+    def __init__(self) -> None:
+        self._other: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Once numba is loaded here: two processes that load it first would each compile its bytecode."""
+        silent = subprocess.DEVNULL
+        command = [sys.executable, "-m", "sfumato.cli.demo.compilation"]
+        self._other = subprocess.Popen(command, stdin=silent, stdout=silent, stderr=silent)
+
+    def wait(self) -> None:
+        """Until what was started is done."""
+        if self._other is not None:
+            self._other.wait()
+
+    def __enter__(self) -> Compilation:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._other is not None:
+            self._other.kill()  # nothing half-written stays: numba puts whole files in place
+            self._other.wait()
+
+
 @dataclass
 class Stage:
     """The folder a demo plays in, and its voice.
 
-    run: the command line, as `sfumato.cli.app.run`. compiled: waits for kernels that are compiled meanwhile.
+    run: the command line, as `sfumato.cli.app.run`. compilation: of kernels that later steps need.
     """
 
     terminal: Terminal
@@ -39,7 +70,7 @@ class Stage:
     rows: int
     spoken: bool = True
     mishaps: list[str] = field(default_factory=list)
-    compiled: Callable[[], object] = lambda: None
+    compilation: Compilation = field(default_factory=Compilation)
 
     def __truediv__(self, name: str) -> Path:
         return self.folder / name

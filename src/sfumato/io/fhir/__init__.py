@@ -2,9 +2,10 @@
 
 `units` reads UCUM and converts, `mapping` says which code is which feature (an operator's TOML file),
 `reading` finds the features of one patient among resources and says what it took and what is missing,
-`assessment` writes a RiskAssessment; `paths` says which elements are read as which columns, `bulk` reads
-NDJSON as linked tables and `resources` writes them back; `validation` holds resources against fhir.resources
-(extra `fhir`). It knows resources and names of features and columns; it knows no model and no service.
+`assessment` writes a RiskAssessment; `paths` says which elements are read as which columns, `ndjson` finds
+the files of a bulk export and their lines, `bulk` reads them as linked tables, `resources` writes them back;
+`validation` holds resources against fhir.resources (extra `fhir`). It knows resources and names of features
+and columns; it knows no model and no service.
 """
 
 from __future__ import annotations

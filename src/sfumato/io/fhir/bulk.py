@@ -7,10 +7,11 @@ row for each resource. All lines that cannot be read are listed by file and numb
 from __future__ import annotations
 
 import json
+import math
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -20,71 +21,109 @@ import pyarrow as pa
 
 from sfumato.database import Database, Link
 from sfumato.errors import DataError, SfumatoWarning, listed
-from sfumato.io.fhir.paths import TABLES, ElementPath, element, further_paths, reference_parts
+from sfumato.io.fhir.ndjson import (
+    UNBUNDLED,
+    bulk_files,
+    bundle_hint,
+    fhir_hint,
+    further_files,
+    read_lines,
+    require_alone,
+)
+from sfumato.io.fhir.paths import TABLES, ElementPath, element, further_paths, reference_parts, server_of
 from sfumato.schema import Column, Role, Schema
 from sfumato.table import Table
 
 FORM = "fhir r4"
-_SUFFIX = ".ndjson"
 _BATCH = 50_000
-_MOST_FAULTS = 20
+_MOST_LINES = 200  # runs of broken lines that are named, of one file and one fault
 _ARROW = {"text": pa.string(), "date": pa.date32(), "real": pa.float64()}
 _ID = re.compile(r"[A-Za-z0-9\-.]{1,64}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,40}")
-_DAY = re.compile(r"\d{4}-\d\d-\d\d(T.*)?")
-_PLAIN = {"resourceType", "meta"}  # of no meaning here, or about the resource itself
+_DAY = re.compile(r"\d{4}-\d\d-\d\d(T\d\d[\d:.]*(Z|[+-]\d\d:?\d\d)?)?")
+_PLAIN = {"resourceType", "meta", "url"}  # of no meaning here, or about the resource itself
 
 
 @dataclass
 class BulkContent:
-    """What was found in the files of a bulk export. left_out: by reason, how many."""
+    """What was found in the files of a bulk export. left_out: by reason, how many.
+
+    faults: by file and by what is wrong, the numbers of the lines. servers: that references name.
+    """
 
     rows: dict[str, list[pa.RecordBatch]] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
-    faults: list[str] = field(default_factory=list)
-    broken: int = 0
+    faults: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    servers: set[str] = field(default_factory=set)
 
-    def fault(self, where: str) -> None:
+    def fault(self, file: str, line: int, what: str) -> None:
         """A line that cannot be read."""
-        self.broken += 1
-        if len(self.faults) < _MOST_FAULTS:
-            self.faults.append(where)
+        self.faults.setdefault((file, what), []).append(line)
+
+    @property
+    def broken(self) -> int:
+        """How many lines cannot be read."""
+        return sum(map(len, self.faults.values()))
+
+    def broken_lines(self) -> str:
+        """Every broken line by file and number, those that follow each other as a run."""
+        return "; ".join(f"{file} {_runs(lines)}: {what}" for (file, what), lines in self.faults.items())
 
 
-def bulk_files(data: object) -> list[Path]:
-    """The NDJSON files of a folder; none if it is no bulk export."""
-    if not isinstance(data, (str, Path)) or not Path(data).is_dir():
-        return []
-    return sorted(p for p in Path(data).iterdir() if p.name.lower().endswith(_SUFFIX) and p.is_file())
+def _runs(lines: list[int]) -> str:
+    """Line 2, or lines 2 to 5, 8."""
+    if len(lines) == 1:
+        return f"line {lines[0]:,}"
+    runs: list[list[int]] = []
+    for line in lines:
+        if runs and line == runs[-1][1] + 1:
+            runs[-1][1] = line
+        else:
+            runs.append([line, line])
+    words = [f"{first:,} to {last:,}" if last > first else f"{first:,}" for first, last in runs]
+    return f"lines {listed(words, _MOST_LINES)}"
 
 
 def read_bulk(data: str | Path, further: Mapping[str, Mapping[str, str]] | None = None) -> dict[str, Table]:
     """The tables of a bulk export; refused with every broken line, and what is left out is said."""
     files = bulk_files(data)
     if not files:
-        raise DataError(f"no NDJSON files in '{Path(data).name}'.", hint="Patient.ndjson, Encounter.ndjson")
-    packed = [p.name for p in sorted(Path(data).iterdir()) if f"{_SUFFIX}." in p.name.lower()]
-    if packed:
-        raise DataError(
-            f"packed files are not read: {listed(packed)}.", hint="unpack them (gunzip), or move them"
-        )
+        hint = fhir_hint(Path(data)) or "Patient.ndjson, Encounter.ndjson"
+        raise DataError(f"no NDJSON files in '{Path(data).name}'.", hint=hint)
+    require_alone(files)
     paths = further_paths(further)
     content = BulkContent()
     for file in files:
         _read_file(file, paths, content)
-    if content.broken:
-        more = f" and {content.broken - len(content.faults)} more" * (content.broken > len(content.faults))
-        raise DataError(
-            f"{content.broken} line{'s' * (content.broken > 1)} cannot be read: "
-            f"{'; '.join(content.faults)}{more}.",
-            hint="correct or remove those lines",
-        )
-    if "Patient" not in content.rows:
-        raise DataError("there is no Patient among the resources.", hint="add Patient.ndjson")
+    _require(content, files)
+    content.left_out.update({f"the file {name}": 1 for name in further_files(Path(data))})
+    for kind in content.rows if "Encounter" not in content.rows else ():
+        lost = sum(b.num_rows - b.column("encounter").null_count for b in content.rows[kind]
+                   if "encounter" in b.schema.names)  # fmt: skip
+        if lost:
+            content.left_out[f"in a release {kind}.encounter, as no Encounter is there"] += lost
     if content.left_out:
         said = [f"{what} ({n:,})" for what, n in sorted(content.left_out.items())]
-        warnings.warn(f"FHIR: left out: {listed(said, 30)}.", SfumatoWarning, stacklevel=4)
+        warnings.warn(f"FHIR: left out: {', '.join(said)}.", SfumatoWarning, stacklevel=4)
     return bulk_tables({k: pa.Table.from_batches(rows) for k, rows in content.rows.items()}, further)
+
+
+def _require(content: BulkContent, files: list[Path]) -> None:
+    """That every line was read, that there are patients, and that an id is one person."""
+    bundles = any("type Bundle" in what for what in content.left_out)
+    hint = UNBUNDLED if bundles else next(filter(None, map(bundle_hint, files)), "")
+    if content.broken:
+        raise DataError(
+            f"{content.broken:,} line{'s' * (content.broken > 1)} cannot be read: {content.broken_lines()}.",
+            hint=hint or "correct or remove those lines; FHIR R4 is read, no other version",
+        )
+    if "Patient" not in content.rows:
+        raise DataError("there is no Patient among the resources.", hint=hint or "add Patient.ndjson")
+    if len(content.servers) > 1:
+        raise DataError(
+            f"references name {len(content.servers):,} servers: one id may be two persons there.",
+            hint="read the export of each server by itself, or make references relative (Patient/1)",
+        )
 
 
 def bulk_tables(
@@ -136,11 +175,15 @@ def scan_fhir(
 
 def _read_file(file: Path, paths: Mapping[str, tuple[ElementPath, ...]], content: BulkContent) -> None:
     waiting: dict[str, list[list[Any]]] = {}
-    for number, resource in _lines(file, content):
+    read = {kind: _tree(known) for kind, known in paths.items()}
+    for number, resource in read_lines(file):
+        where = file.name, number
+        if resource is None:
+            content.fault(*where, "not JSON")
+            continue
         kind = resource.get("resourceType")
-        where = f"{file.name} line {number}"
         if not isinstance(kind, str) or not _NAME.fullmatch(kind):
-            content.fault(f"{where}: no resource")
+            content.fault(*where, "no resource")
         elif kind not in paths:
             content.left_out[f"resources of type {kind}"] += 1
         elif "modifierExtension" in resource:  # it may turn the meaning round
@@ -148,26 +191,12 @@ def _read_file(file: Path, paths: Mapping[str, tuple[ElementPath, ...]], content
         else:
             row = _row(resource, kind, paths[kind], where, content)
             if row is not None:
+                _count_rest(resource, kind, read[kind], content)
                 waiting.setdefault(kind, []).append(row)
                 if len(waiting[kind]) >= _BATCH:
                     _keep(content, kind, paths[kind], waiting.pop(kind))
     for kind, rows in waiting.items():
         _keep(content, kind, paths[kind], rows)
-
-
-def _lines(file: Path, content: BulkContent) -> Iterator[tuple[int, dict[str, Any]]]:
-    with file.open("rb") as stream:
-        for number, line in enumerate(stream, 1):
-            if not line.strip():
-                continue
-            try:
-                resource = json.loads(line.decode("utf-8-sig"))
-            except (ValueError, RecursionError):  # its words would quote the line
-                resource = None
-            if isinstance(resource, dict):
-                yield number, resource
-            else:
-                content.fault(f"{file.name} line {number}: not JSON")
 
 
 def _keep(content: BulkContent, kind: str, paths: tuple[ElementPath, ...], rows: list[list[Any]]) -> None:
@@ -177,29 +206,42 @@ def _keep(content: BulkContent, kind: str, paths: tuple[ElementPath, ...], rows:
 
 
 def _row(
-    resource: dict[str, Any], kind: str, paths: tuple[ElementPath, ...], where: str, content: BulkContent
+    resource: dict[str, Any],
+    kind: str,
+    paths: tuple[ElementPath, ...],
+    where: tuple[str, int],
+    content: BulkContent,
 ) -> list[Any] | None:
-    """The cells of a resource; None if it is left out or broken."""
+    """The cells of a resource; None if it is left out or broken. where: its file and line."""
     if not isinstance(resource.get("id"), str) or not _ID.fullmatch(resource["id"]):
-        content.fault(f"{where}: no id")
+        content.fault(*where, "an id that FHIR does not allow" if resource.get("id") else "no id")
         return None
     row: list[Any] = []
+    lost: list[str] = []
     for path in paths:
-        value = element(resource, path.steps)
+        try:
+            value = element(resource, path.steps)
+        except TypeError:  # an object where a list belongs, or the other way round
+            content.fault(*where, path.path)
+            return None
         if path.target:
+            content.servers |= {server} if (server := server_of(value)) else set()
             kind_of, value = reference_parts(value)
-            if path.role is Role.PERSON and (not value or kind_of not in ("", path.target)):
+            stated = resource[path.steps[0][0]].get("type", path.target) if value else path.target
+            points = kind_of in ("", path.target) and stated == path.target and bool(_ID.fullmatch(value))
+            if path.role is Role.PERSON and not points:
                 content.left_out[f"{kind} whose subject is no Patient of the export"] += 1
                 return None
-            value = value if kind_of in ("", path.target) else ""
-            row.append(value or None)
+            if not points and resource.get(path.steps[0][0]) is not None:
+                lost.append(f"{kind}.{path.steps[0][0]} that is no {path.target} of the export")
+            row.append(value if points else None)
         else:
             try:
                 row.append(_cell(value, path, kind, content))
-            except ValueError:
-                content.fault(f"{where}: {path.path}")
+            except (ValueError, OverflowError):
+                content.fault(*where, path.path)
                 return None
-    _count_rest(resource, kind, paths, content)
+    content.left_out.update(lost)
     return row
 
 
@@ -207,14 +249,17 @@ def _cell(value: object, path: ElementPath, kind: str, content: BulkContent) -> 
     if value is None:
         return None
     if path.type == "real":
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(float(value)):
             raise ValueError
+        if isinstance(value, int) and int(float(value)) != value:
+            content.left_out[f"the last digits of {kind}.{path.path}"] += 1
         return float(value)
     if isinstance(value, bool | int | float) and path.role is Role.QUASI_IDENTIFIER:
         value = json.dumps(value)  # of a path that somebody named
     if not isinstance(value, str):
         raise ValueError
     if path.type != "date":
+        value.encode()  # half of a surrogate pair is no text
         return value
     if not _DAY.fullmatch(value):
         if not re.fullmatch(r"\d{4}(-\d\d)?", value):
@@ -226,17 +271,39 @@ def _cell(value: object, path: ElementPath, kind: str, content: BulkContent) -> 
     return date.fromisoformat(value[:10])
 
 
-def _count_rest(
-    resource: Mapping[str, Any], kind: str, paths: tuple[ElementPath, ...], content: BulkContent
-) -> None:
-    """What no path names, by the names of elements; and further codings of what is read."""
-    read = {p.steps[0][0] for p in paths} | _PLAIN
-    for name in resource:
-        if name not in read and _NAME.fullmatch(name):
-            content.left_out[f"{kind}.{name}"] += 1
+_Tree = dict[str | None, Any]  # by name of an element that is read, what is read below; None: addresses
+
+
+def _tree(paths: tuple[ElementPath, ...]) -> _Tree:
+    found: _Tree = {}
     for path in paths:
-        if path.path.endswith("coding[0].code"):
-            concept = element(resource, path.steps[:-2])
-            codings = concept.get("coding") if isinstance(concept, Mapping) else None
-            if isinstance(codings, list) and len(codings) > 1:
-                content.left_out[f"further codings of {kind}.{path.steps[0][0]}"] += 1
+        at = found
+        for name, chosen in path.steps:
+            at = at.setdefault(name, {})
+            if chosen.startswith("url="):
+                at.setdefault(None, set()).add(chosen[4:])
+    return found
+
+
+def _count_rest(resource: Mapping[str, Any], where: str, read: _Tree, content: BulkContent) -> None:
+    """What no path names, by the names of elements."""
+    for name, value in resource.items():
+        if name in read:
+            _count_below(value, f"{where}.{name}", read[name], content)
+        elif name not in _PLAIN:
+            content.left_out[f"{where}.{name}" if _NAME.fullmatch(name) else f"{where}: odd names"] += 1
+
+
+def _count_below(value: object, where: str, read: _Tree, content: BulkContent) -> None:
+    if isinstance(value, list):
+        wanted = read.get(None)
+        kept = value[:1]
+        if wanted is not None:
+            kept = [e for e in value if isinstance(e, dict) and any(e.get("url") == url for url in wanted)]
+        if len(value) > len(kept):
+            what = "codings" if where.endswith(".coding") else "entries"
+            content.left_out[f"further {what} of {where.removesuffix('.coding')}"] += 1
+        for entry in kept:
+            _count_below(entry, where, read, content)
+    elif isinstance(value, dict) and read:
+        _count_rest(value, where, read, content)

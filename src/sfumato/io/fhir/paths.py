@@ -92,6 +92,7 @@ PATHS: Mapping[str, tuple[ElementPath, ...]] = {
         _ID, _PATIENT, _ENCOUNTER, ElementPath("status", "status"), *_coded("category", "category[0]"),
         *_coded("code", "code", Role.SENSITIVE, required=True), _day("effective", "effectiveDateTime"),
         ElementPath("value", "valueQuantity.value", "real", Kind.NUMERIC, Role.SENSITIVE),
+        ElementPath("comparator", "valueQuantity.comparator"),  # "<" beside 5: the value is below 5
         ElementPath("unit", "valueQuantity.unit"), ElementPath("unit_system", "valueQuantity.system"),
         ElementPath("unit_code", "valueQuantity.code"),
         *_coded("answer", "valueCodeableConcept", Role.SENSITIVE),
@@ -136,17 +137,20 @@ def further_paths(further: Mapping[str, Mapping[str, str]] | None) -> dict[str, 
 
 
 def element(resource: Mapping[str, Any], steps: tuple[tuple[str, str], ...]) -> object:
-    """What stands at a path; None if there is nothing."""
+    """What stands at a path; None if there is nothing. TypeError if something of another shape is there."""
     at: Any = resource
     for name, chosen in steps:
-        at = at.get(name) if isinstance(at, dict) else None
-        if isinstance(at, list):
-            if chosen.startswith("url="):
-                at = next((e for e in at if isinstance(e, dict) and e.get("url") == chosen[4:]), None)
-            else:
-                at = at[0] if at and chosen == "0" else None
-        elif chosen:
+        if at is None:
             return None
+        if not isinstance(at, dict):
+            raise TypeError
+        at = at.get(name)
+        if at is not None and isinstance(at, list) != bool(chosen):
+            raise TypeError
+        if chosen.startswith("url="):
+            at = next((e for e in at or () if isinstance(e, dict) and e.get("url") == chosen[4:]), None)
+        elif chosen:
+            at = at[0] if at else None
     return at
 
 
@@ -171,11 +175,20 @@ def put(resource: dict[str, Any], steps: tuple[tuple[str, str], ...], value: obj
 def reference_parts(reference: object) -> tuple[str, str]:
     """(type, id) of a reference, without its server and version; ("", "") for what points nowhere outside.
 
-    `urn:uuid:` names no type; what is contained (`#...`) has no resource of its own.
+    `urn:uuid:` names no type; what is contained (`#...`) has no resource of its own, and a search
+    (`Patient?identifier=...`) is no id.
     """
-    if not isinstance(reference, str) or not reference or reference.startswith("#"):
+    if not isinstance(reference, str) or not reference or reference.startswith("#") or "?" in reference:
         return "", ""
     if reference.startswith("urn:uuid:"):
         return "", reference[len("urn:uuid:") :]
     parts = reference.split("/_history/")[0].rsplit("/", 2)[-2:]
     return (parts[0], parts[1]) if len(parts) == 2 else ("", "")
+
+
+def server_of(reference: object) -> str:
+    """The server that an absolute reference names, http or https alike; empty for any other."""
+    if not isinstance(reference, str) or not reference.startswith(("http://", "https://")):
+        return ""
+    base = reference.split("/_history/")[0].rsplit("/", 2)[0]
+    return base.partition("://")[2].casefold()

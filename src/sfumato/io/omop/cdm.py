@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.counts import type_name
 from sfumato.database import Database, Link, Reference
 from sfumato.errors import DataError, SchemaError, SfumatoWarning, listed
 from sfumato.io.omop.fields import VERSIONS, CdmField, fields_of
@@ -20,8 +20,10 @@ from sfumato.table import Table
 
 FORM = "omop"
 _SAY_CDM = ("person_id", "gender_concept_id")
+_VERSION = re.compile(r"\d{1,2}\.\d{1,2}")
 _OF_VERSION_6 = {"location_history", "survey_conduct"}
 _REQUIRED_TABLES = ("observation_period",)
+_NAMED = 100  # tables and columns that a warning names; a whole CDM has fewer of any sort
 # Ids that point to any table, and the column that says to which.
 _EVENTS = {
     "measurement": ("measurement_event_id", "meas_event_field_concept_id"),
@@ -59,18 +61,21 @@ class Cdm:
     omitted: Mapping[str, tuple[str, ...]]
     unknown: tuple[str, ...]
     missing: tuple[str, ...]
+    moments: tuple[str, ...] = ()
 
-    def schema(self, table: str, stored: pa.Schema, typed: bool, is_empty: Callable[[str], bool]) -> Schema:
-        """What the columns of a table mean. typed: whether the data have types of their own.
+    def schema(self, table: str, types: Mapping[str, str], is_empty: Callable[[str], bool]) -> Schema:
+        """What the columns of a table mean. types: those of the data, by column, else those of the standard.
 
-        is_empty: whether a column holds nothing: tools that guess call that text, and it is left out.
+        is_empty: whether a column holds nothing: tools that guess call that text, and it is left out. So is
+        text that is stored as something else.
         """
         fields = fields_of(self.version)[table]
         found, faults = [], []
         for name, called in self.columns[table].items():
-            have = type_name(stored.field(called).type) if typed else fields[name].type
+            have = types.get(called, fields[name].type)
             if have not in _FAMILIES[fields[name].type] and table not in PUBLIC:
-                if is_empty(called) and not fields[name].key:
+                free = fields[name].type == "text"  # codes of the source are often stored as numbers
+                if not fields[name].key and (free or is_empty(called)):
                     continue
                 faults.append(f"'{called}' is {have}, not {fields[name].type}")
                 continue
@@ -78,7 +83,7 @@ class Cdm:
         if faults:
             raise SchemaError(
                 f"{self.tables[table]}: {len(faults)} columns are of another type than a CDM's: "
-                f"{listed(faults)}.",
+                f"{listed(faults, _NAMED)}.",
                 hint="convert them; database.toml declares what is no CDM",
             )
         return Schema(tuple(found))
@@ -95,8 +100,15 @@ class Cdm:
             for n, c in cs.items()
             if n not in kept[t]
         )
-        more = {"since they are empty and of another type": gone} if gone else {}
-        return replace(self, columns=kept, omitted={**self.omitted, **more})
+        more = {"since they are of another type, and empty or text": gone} if gone else {}
+        every = fields_of(self.version)
+        moments = tuple(
+            f"{self.tables[t]}.{c}"
+            for t, columns in kept.items()
+            for n, c in columns.items()
+            if every[t][n].type == "date" and schemas[t][c].type != "date" and t not in PUBLIC
+        )
+        return replace(self, columns=kept, omitted={**self.omitted, **more}, moments=moments)
 
     def links(self) -> tuple[Link, ...]:
         """Which rows belong to which, only between tables that are there; nearer parents first."""
@@ -123,7 +135,7 @@ class Cdm:
             child = self.tables[table]
             known = dict(_DOMAINS) if table == "cost" else dict(_FIELD_CONCEPTS)
             further = _values(read[child], here[by]) - set(known) if table != "cost" else set()
-            if further and "concept" in self.tables:
+            if further and {"concept_id", "concept_name"} <= set(self.columns.get("concept", ())):
                 known |= self._named(read[self.tables["concept"]], further)
             there = {v: self.tables[t] for v, t in known.items() if t in self.tables and self.key(t)}
             yield Reference(child, here[column], here[by], there)
@@ -156,11 +168,13 @@ class Cdm:
     def words(self) -> Iterator[str]:
         """What is different from the standard, and what is left out; a line each."""
         if self.missing:
-            yield f"it lacks what the standard requires: {listed(self.missing, 12)}"
+            yield f"it lacks what the standard requires: {listed(self.missing, _NAMED)}"
         if self.unknown:
-            yield f"left out, as the standard does not have it: {listed(self.unknown, 12)}"
+            yield f"left out, as the standard does not have it: {listed(self.unknown, _NAMED)}"
+        if self.moments:
+            yield f"days that are kept with a time of day, which stays: {listed(self.moments, _NAMED)}"
         for why, names in self.omitted.items():
-            yield f"left out, {why}: {listed(names, 6)}"
+            yield f"left out, {why}: {listed(names, _NAMED)}"
 
 
 def _values(table: Table, column: str) -> set[str]:
@@ -176,14 +190,19 @@ def _values(table: Table, column: str) -> set[str]:
 
 def recognized(layouts: Mapping[str, Sequence[str]], keep_text: bool = False) -> Cdm | None:
     """The CDM that tables with these columns are; None if they are none. Capitals do not matter."""
-    names = {name.casefold(): name for name in layouts}
-    heads = {n: {c.casefold().strip('"'): c for c in layouts[called]} for n, called in names.items()}
+    heads = _heads(layouts)
     if not set(_SAY_CDM) <= set(heads.get("person", ())) or not any(
         "person_id" in columns for n, columns in heads.items() if n != "person" and n in fields_of("5.4")
     ):
         return None
-    if "year_of_birth" not in heads["person"] or _OF_VERSION_6 & set(heads):
+    died = "death_datetime" in heads["person"] and not {"death", "cdm_source"} & set(heads)
+    if "year_of_birth" not in heads["person"] or _OF_VERSION_6 & set(heads) or died:
         raise _of_another("6.0")
+    if alike := _alike(layouts):
+        raise SchemaError(
+            f"names of this OMOP CDM differ in capitals only: {listed(alike, _NAMED)}.",
+            hint="keep one of each, or declare the tables in database.toml",
+        )
     version = min(VERSIONS, key=lambda v: len(list(_unknown(heads, v))))
     return as_version(layouts, version, keep_text)
 
@@ -191,12 +210,14 @@ def recognized(layouts: Mapping[str, Sequence[str]], keep_text: bool = False) ->
 def as_version(layouts: Mapping[str, Sequence[str]], version: str, keep_text: bool) -> Cdm:
     """The tables read as those of a version."""
     names = {name.casefold(): name for name in layouts}
-    heads = {n: {c.casefold().strip('"'): c for c in layouts[called]} for n, called in names.items()}
+    heads = _heads(layouts)
     every = fields_of(version)
     omitted: dict[str, list[str]] = {}
     columns: dict[str, dict[str, str]] = {}
     for table in [t for t in every if t in heads]:
-        if table == RELATIONS:
+        if not set(heads[table]) & set(every[table]):
+            omitted.setdefault("since none of their columns is the standard's", []).append(names[table])
+        elif table == RELATIONS:
             omitted.setdefault("since it ties records of any persons together", []).append(names[table])
         elif table in NOTES and not keep_text:
             omitted.setdefault("since notes name people (keep_text=True reads them)", []).append(names[table])
@@ -228,13 +249,32 @@ def as_version(layouts: Mapping[str, Sequence[str]], version: str, keep_text: bo
     )
 
 
+def _heads(layouts: Mapping[str, Sequence[str]]) -> dict[str, dict[str, str]]:
+    """By table, by column, what it is called in the data; both without capitals."""
+    return {n.casefold(): {_plain(c): c for c in columns} for n, columns in layouts.items()}
+
+
+def _plain(column: str) -> str:
+    return column.casefold().strip('"')
+
+
+def _alike(layouts: Mapping[str, Sequence[str]]) -> list[str]:
+    """Tables, and columns of a table, of which one would be taken for another."""
+    tables = Counter(n.casefold() for n in layouts)
+    twice = [n for n in layouts if tables[n.casefold()] > 1]
+    for name, columns in layouts.items():
+        many = Counter(map(_plain, columns))
+        twice += [f"{name}.{c}" for c in columns if many[_plain(c)] > 1]
+    return twice
+
+
 def _unknown(heads: Mapping[str, Mapping[str, str]], version: str) -> Iterator[tuple[str, str]]:
     """Tables, and columns of known tables, that a version does not have."""
     every = fields_of(version)
     for table, columns in heads.items():
         if table not in every:
             yield table, ""
-        else:
+        elif set(columns) & set(every[table]):
             yield from ((table, called) for name, called in columns.items() if name not in every[table])
 
 
@@ -249,15 +289,14 @@ def _of_another(version: str) -> SchemaError:
 
 
 def said_version(source: Table, column: str) -> str:
-    """The version that `cdm_source` states, such as 5.4; empty if it has none, refused if it is another."""
-    for batch in source.batches([column]):
-        for text in batch.column(0).to_pylist():
-            found = re.search(r"(\d{1,2})\.(\d{1,2})", str(text or ""))
-            if found and found[0] not in VERSIONS:
-                raise _of_another(found[0])
-            if found:
-                return found[0]
-    return ""
+    """The version that `cdm_source` states, such as 5.4; empty if it has none, refused if it is another.
+
+    Of several the newest; one row that states another is enough to refuse it.
+    """
+    stated = {found[0] for text in _values(source, column) if (found := _VERSION.search(text))}
+    if others := sorted(stated - set(VERSIONS)):
+        raise _of_another(others[0])
+    return max(stated, default="")
 
 
 def cdm_database(cdm: Cdm, read: Mapping[str, Table]) -> Database:
@@ -274,7 +313,7 @@ def cdm_database(cdm: Cdm, read: Mapping[str, Table]) -> Database:
 
 def concept_differences(cdm: Cdm, database: Database) -> list[str]:
     """Concept ids that the vocabulary does not have, counted by column. 0 stands for none."""
-    if "concept" not in cdm.tables:
+    if "concept_id" not in cdm.columns.get("concept", {}):
         return ["there is no vocabulary ('concept'): what the concept ids mean is not checked"]
     known = _known_concepts(database.tables[cdm.tables["concept"]], cdm.columns["concept"]["concept_id"])
     faults = []
@@ -282,15 +321,29 @@ def concept_differences(cdm: Cdm, database: Database) -> list[str]:
         rows = dict.fromkeys(columns, 0)
         for batch in database.tables[cdm.tables[table]].batches(columns):
             for name, ids in zip(columns, batch.columns, strict=True):
-                there = pc.or_kleene(pc.is_in(ids.cast(pa.int64()), value_set=known), pc.equal(ids, 0))
+                ids = _whole_numbers(ids)
+                there = pc.or_kleene(pc.is_in(ids, value_set=known), pc.equal(ids, 0))
                 rows[name] += int(pc.sum(pc.invert(pc.or_kleene(there, ids.is_null()))).as_py() or 0)
         faults += [f"{cdm.tables[table]}.{n} ({many:,} rows)" for n, many in rows.items() if many]
-    return [f"concept ids that 'concept' does not have: {listed(faults, 12)}"] if faults else []
+    return [f"concept ids that 'concept' does not have: {listed(faults, _NAMED)}"] if faults else []
 
 
 def _known_concepts(concepts: Table, column: str) -> pa.Array:
-    parts = [batch.column(0).cast(pa.int64()) for batch in concepts.batches([column])]
+    parts = [_whole_numbers(batch.column(0)) for batch in concepts.batches([column])]
     return pa.concat_arrays(parts) if parts else pa.array([], pa.int64())
+
+
+def _whole_numbers(ids: pa.Array) -> pa.Array:
+    """Concept ids as int64; -1, which is none, for what is no whole number."""
+    if pa.types.is_integer(ids.type):
+        return ids.cast(pa.int64())
+    if not (pa.types.is_floating(ids.type) or pa.types.is_decimal(ids.type)):
+        texts = ids.cast(pa.string())
+        ids = pc.if_else(pc.match_substring_regex(texts, "^[0-9]{1,15}$"), texts, "-1")
+        return ids.cast(pa.int64())
+    reals = ids.cast(pa.float64())
+    fits = pc.and_kleene(pc.equal(reals, pc.floor(reals)), pc.less(pc.abs(reals), 1e15))
+    return pc.if_else(fits, reals, -1.0).cast(pa.int64())
 
 
 def warn(cdm: Cdm, further: Sequence[str] = ()) -> None:

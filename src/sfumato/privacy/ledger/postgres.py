@@ -45,7 +45,7 @@ class PostgresStore:
 
     def __init__(self, url: str) -> None:
         address = postgres_address(url, "a ledger", name="ledger", example="study")
-        self._psycopg, self._settings = address.driver, address.settings
+        self._address, self._psycopg = address, address.driver
         self.name, self.place = address.title, address.place
         self._schema = f"sfumato_{address.name}"
         self._idle: list[Any] = []
@@ -53,19 +53,6 @@ class PostgresStore:
         weakref.finalize(self, _close, self._idle, self._process)
 
     # -- connections -----------------------------------------------------------------------------
-
-    def _connect(self) -> psycopg.Connection[Any]:
-        # Prepared statements would not survive a pooler between us and the server.
-        try:
-            made: psycopg.Connection[Any] = self._psycopg.connect(
-                **self._settings, autocommit=True, prepare_threshold=None
-            )
-            return made
-        except self._psycopg.Error:  # its words may hold names and addresses
-            raise OutputError(
-                f"ledger {self.name}: no connection to the server. Nothing was granted.",
-                hint="check host, user, password and database, and that the server is there",
-            ) from None
 
     def _begin(self, how: str) -> _Asking:
         """A connection within a transaction; one that died while idle is replaced, for nothing was lost."""
@@ -76,7 +63,7 @@ class PostgresStore:
             try:
                 connection, fresh = self._idle.pop(), False
             except IndexError:
-                connection, fresh = self._connect(), True
+                connection, fresh = self._address.connected("ledger", " Nothing was granted."), True
             asking = _Asking(connection)
             try:
                 asking.execute(how)

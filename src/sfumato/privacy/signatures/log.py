@@ -208,7 +208,7 @@ def _kind(field: str) -> type:
 class _Postgres:
     def __init__(self, url: str) -> None:
         address = postgres_address(url, "a log", name="releases", example="releases")
-        self._psycopg, self._settings = address.driver, address.settings
+        self._address, self._psycopg = address, address.driver
         self.name, name = address.title, address.name
         self._table = f"sfumato_log_{name}.released"
         self._schema = f"sfumato_log_{name}"
@@ -238,7 +238,7 @@ class _Postgres:
     def _connected(self) -> Iterator[Any]:
         """One transaction; the server's own words may hold names and addresses, and are not passed on."""
         try:
-            with self._psycopg.connect(**self._settings) as connection:
+            with self._psycopg.connect(**self._address.settings) as connection:
                 yield connection
         except self._psycopg.Error as error:
             code = f" ({error.sqlstate})" if error.sqlstate else ""

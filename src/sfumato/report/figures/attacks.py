@@ -46,7 +46,7 @@ def attacks(scores: Sequence[Score], *, title: str = "Attacks against their cont
         "Success of each attack on people in the data, with its interval, beside the same attack on people "
         "who are not (control) and a plain guess. "
         f"{found} {'lie' if len(above) > 1 else 'lies'} above both, interval and all.",
-        DataTable(columns, rows, "Attack success", folded=True),
+        DataTable(columns, rows, "Attack success", folded=True, words=(0, 6)),
         narrow=_spec(tried, points, spans, beside=False),
     )
 

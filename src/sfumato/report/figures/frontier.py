@@ -219,4 +219,5 @@ def _table(points: Sequence[MapPoint], front: NDArray[np.bool_], risk: str, util
         shown = (_with(p.risk, p.risk_interval), _with(p.utility, p.utility_interval))
         rows.append((p.method, *settings, *shown, bool(on)))
     columns = ("method", *names, risk, utility, "on the front")
-    return DataTable(columns, rows, "All settings, those on the front first", folded=True)
+    words = (len(columns) - 3, len(columns) - 2)
+    return DataTable(columns, rows, "All settings, those on the front first", folded=True, words=words)

@@ -63,7 +63,13 @@ def marginals(
         "How often each value occurs",
         f"Shares of rows by value: the wide pale bar is the original, the narrow one the release. {only}"
         f"The column that differs most is {worst[0]}: {percent(worst[4])} of its rows would have to change.",
-        DataTable(("column", "value", "original", "released"), rows, "Shares of rows by value", folded=True),
+        DataTable(
+            ("column", "value", "original", "released"),
+            rows,
+            "Shares of rows by value",
+            folded=True,
+            words=(2, 3),
+        ),
         FILES_KEY,
     )
 
@@ -152,7 +158,14 @@ def class_sizes(original: ArrayLike, released: ArrayLike, *, k: int | None = Non
         "Rows by the number of rows that share their quasi-identifiers. In classes "
         f"{small} are {percent(below['original'])} of the original's rows and {percent(below['released'])} "
         "of the release's.",
-        DataTable(("rows in the class", "original", "released"), rows, "Rows by class size", folded=True),
+        DataTable(
+            ("rows in the class", "original", "released"),
+            rows,
+            "Rows by class size",
+            folded=True,
+            words=(1, 2),
+            mixed=(0,),
+        ),
         FILES_KEY,
     )
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import ParameterError
+from sfumato.languages import Verbatim
 from sfumato.report.contents import DataTable, Figure
 from sfumato.report.figures.common import Spec, floats, in_expression, percent, shares, short
 from sfumato.report.palette import MUTED, ORIGINAL, RELEASED
@@ -69,7 +70,13 @@ def mosaic(
         "Each tile is as large as its share of the rows; blue tiles hold more rows than unrelated columns "
         f"would give, orange ones fewer. {empty['original']} combinations do not occur in the original, "
         f"{empty['released']} not in the release.",
-        DataTable(("file", *names, "rows", "share"), rows, "Rows by combination", folded=True),
+        DataTable(
+            ("file", *map(Verbatim, names), "rows", "share"),
+            rows,
+            "Rows by combination",
+            folded=True,
+            words=(0, len(names) + 2),
+        ),
         (("more rows than unrelated columns would give", ORIGINAL), ("fewer", RELEASED)),
     )
 

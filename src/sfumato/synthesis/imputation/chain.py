@@ -19,7 +19,7 @@ from sfumato.synthesis.imputation.engines import (
     Linear,
     Multinomial,
 )
-from sfumato.synthesis.imputation.trees import Forest, Marginal, Tree
+from sfumato.synthesis.imputation.trees import LEAST, Forest, LearnedLeaves, Marginal, Tree
 from sfumato.synthesis.imputation.variables import Frame, ModelVariable, Variables
 
 # The engine of numbers and that of levels, by the name one asks for them.
@@ -35,10 +35,11 @@ _NUMBERS = (Kind.NUMERIC, Kind.DATE)
 
 @dataclass(frozen=True)
 class EngineChoice:
-    """Which engine a column has: its own, or the one for all."""
+    """Which engine a column has: its own, or the one for all. least: persons of a leaf, where it is named."""
 
     engine: str | Engine = "models"
     engines: Mapping[str, str | Engine] | None = None
+    least: int = LEAST
 
     def faults(self) -> list[str]:
         """Names that are no engine's."""
@@ -67,11 +68,14 @@ class EngineChoice:
         asked = (self.engines or {}).get(variable.name, self.engine)
         if not isinstance(asked, str):
             return asked
-        return ENGINES[asked][0 if variable.book is None else 1]
+        return self._named(asked)[0 if variable.book is None else 1]
 
     def of_gaps(self) -> Engine:
         """The engine of whether a number is there."""
-        return ENGINES[self.engine][1] if isinstance(self.engine, str) else Multinomial()
+        return self._named(self.engine)[1] if isinstance(self.engine, str) else Multinomial()
+
+    def _named(self, name: str) -> tuple[Engine, Engine]:
+        return {**ENGINES, "trees": (Tree(self.least),) * 2, "forests": (Forest(least=self.least),) * 2}[name]
 
     def words(self) -> str | dict[str, str]:
         """What was asked for, as JSON."""
@@ -117,31 +121,39 @@ class ColumnLaw:
 def learn(
     choice: EngineChoice, variables: Variables, frame: Frame, name: str, given: Sequence[str],
     rows: NDArray[np.bool_] | None = None, *, with_gaps: bool = True, weights: Floats | None = None,
+    whose: NDArray[np.int64] | None = None,
 ) -> ColumnModel:  # fmt: skip
     """One column given others, from all rows or some.
 
     with_gaps: a number's gaps are learnt as well, so that drawn rows have them too. weights: of rows.
+    whose: the person of each row; leaves of trees then hold persons, not rows.
     """
     target = variables[name]
     here = slice(None) if rows is None else rows
     x, y = variables.features(frame, given)[here], frame[name][here]
     own = None if weights is None else weights[here]
+    whose = None if whose is None else whose[here]
     engine: Engine = choice.of(target) if x.shape[1] else Marginal()
     gaps = None
     if target.book is None:
         there = ~np.isnan(y)
         if with_gaps and target.gaps:
             about: Engine = choice.of_gaps() if x.shape[1] else Marginal()
-            gaps = _learnt(about, x, (~there).astype(np.float64), 2, name, own)
+            gaps = _learnt(about, x, (~there).astype(np.float64), 2, name, own, whose)
         x, y, own = x[there], y[there], None if own is None else own[there]
-    return ColumnModel(target, tuple(given), _learnt(engine, x, y, target.size, name, own), gaps)
+        whose = None if whose is None else whose[there]
+    return ColumnModel(target, tuple(given), _learnt(engine, x, y, target.size, name, own, whose), gaps)
 
 
 def _learnt(
-    engine: Engine, x: Floats, y: Floats, size: int | None, name: str, weights: Floats | None
-) -> Learned:
+    engine: Engine, x: Floats, y: Floats, size: int | None, name: str, weights: Floats | None,
+    whose: NDArray[np.int64] | None,
+) -> Learned:  # fmt: skip
     try:
-        return engine.learn(x, y, size) if weights is None else engine.learn(x, y, size, weights)
+        found = engine.learn(x, y, size) if weights is None else engine.learn(x, y, size, weights)
+        if whose is not None and isinstance(engine, Tree | Forest) and isinstance(found, LearnedLeaves):
+            return found.holding(engine.least, whose, x, y, weights)
+        return found
     except SfumatoError:
         raise
     except (ValueError, ArithmeticError, np.linalg.LinAlgError):  # its words might show cells

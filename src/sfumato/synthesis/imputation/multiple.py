@@ -15,15 +15,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from sfumato.counts import canonical_type
+from sfumato.counts import canonical_type, person_ids
 from sfumato.errors import ParameterError, listed
 from sfumato.methods.declaration import Declaration, Does, Need, declares
 from sfumato.methods.parameters import Parameter
-from sfumato.methods.shapes import Flag, ListOf, Text
+from sfumato.methods.shapes import Flag, ListOf, Number, Text
 from sfumato.progress import report
 from sfumato.release import InternalRecord, Release
+from sfumato.schema import Role
 from sfumato.seeds import Key
 from sfumato.sources import BatchSource
 from sfumato.synthesis.checks import whole
@@ -35,6 +38,7 @@ from sfumato.synthesis.imputation.copies import PILOT, CopyGuard, Guard
 from sfumato.synthesis.imputation.engines import Engine
 from sfumato.synthesis.imputation.partial import held
 from sfumato.synthesis.imputation.rules import Rules, draw_rows, weights_of, without
+from sfumato.synthesis.imputation.trees import LEAST
 from sfumato.synthesis.imputation.variables import Frame, Variables, look
 from sfumato.synthesis.parameters import (
     COLUMNS,
@@ -85,12 +89,18 @@ class MultipleImputation:
     proper: Annotated[bool, PROPER] = True
     weight: Annotated[str | None, WEIGHT] = None
     constraints: Annotated[Sequence[Constraint], CONSTRAINTS] = ()
+    least: Annotated[
+        int,
+        Parameter(
+            Number("Of named trees and forests: persons that a leaf holds at least.", 1, 10_000, whole=True)
+        ),
+    ] = LEAST
     reject_copies: Annotated[
         bool,
         Parameter(
             Flag(
                 "Rows that equal one of the data are drawn again until they are no more than other people's "
-                "rows would be."
+                "rows would be; columns keep their shares."
             )
         ),
     ] = False
@@ -100,13 +110,15 @@ class MultipleImputation:
         for name in ("proper", "reject_copies"):
             if not isinstance(getattr(self, name), bool):
                 faults.append(f"{name} must be True or False")
+        if isinstance(self.least, bool) or not isinstance(self.least, int) or not 1 <= self.least <= 10_000:
+            faults.append("least is a whole number from 1 to 10,000")
         if faults:
             raise ParameterError(f"MultipleImputation: {'; '.join(faults)}.", hint="see docs/imputation.md")
 
     @property
     def choice(self) -> EngineChoice:
         """Which engine each column has."""
-        return EngineChoice(self.engine, self.engines)
+        return EngineChoice(self.engine, self.engines, self.least)
 
     def fit(self, table: Table) -> FittedImputation:
         """Learn the chain. What is wrong with schema and engines is said before data are read."""
@@ -118,16 +130,18 @@ class MultipleImputation:
             )
         self.choice.check(table.schema, wanted)
         rules.refuse(self.constraints, self.weight, table.schema)
+        table, whose = _whose(table)
         table = table if self.weight is None else held(table)
         variables, frame = look(table, wanted)
         law = Rules(tuple(self.constraints), variables)
         broken, weights = law.broken(frame), weights_of(table, self.weight)
         frame, weights = without(frame, broken), None if weights is None else weights[~broken]
+        whose = None if whose is None else whose[~broken]
         steps = []
         for i, name in enumerate(order):
             report("learning", i, len(order))
-            steps.append(learn(self.choice, variables, frame, name, order[:i], weights=weights))
-        copies = CopyGuard.of(frame, variables, weights)
+            steps.append(learn(self.choice, variables, frame, name, order[:i], weights=weights, whose=whose))
+        copies = CopyGuard.of(frame, variables, weights, whose)
         return FittedImputation(self, variables, tuple(steps), law, copies, int(broken.sum()))
 
 
@@ -151,10 +165,11 @@ class FittedImputation:
         plan: dict[str, Any] = {"method": "imputation", "rows": rows, "engine": self.method.choice.words(),
                                 "order": order, "proper": self.method.proper, "weight": self.method.weight,
                                 "constraints": [repr(c) for c in self.method.constraints],
+                                "least": self.method.least,
                                 "reject_copies": self.method.reject_copies}  # fmt: skip
 
         def pilot(guard: Guard | None) -> Frame:
-            draw = key.generator("imputation", "pilot")
+            draw = key.generator("imputation", "pilot" if guard is None else "guarded")
             return draw_rows(laws, self.rules, {}, min(max(rows, 1_000), PILOT), draw, guard)
 
         guard, repeated = self.copies.looked_at(pilot, self.method.reject_copies)
@@ -172,6 +187,20 @@ class FittedImputation:
         """k data sets at once. Set number i is `sample` with `key.derive("set", i)`."""
         k, rows, key = whole("k", k), whole("rows", rows), promises.key_of(key, seed)
         return tuple(self.sample(rows, key=key.derive("set", i)) for i in range(k))
+
+
+def _whose(table: Table) -> tuple[Table, NDArray[np.int64] | None]:
+    """The person of each row, where the schema says so, and the rows in that order.
+
+    Rows that say nobody's name count as one person's: they can only make leaves larger.
+    """
+    persons = table.schema.of_role(Role.PERSON)
+    if not persons:
+        return table, None
+    whole = table.to_arrow()
+    ids: pa.Array = person_ids(table.schema[persons[0]], whole.column(persons[0]).combine_chunks())
+    codes = ids.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return Table.from_arrow(whole, table.schema), codes.astype(np.int64)
 
 
 def _table(rules: Rules, laws: Sequence[ColumnLaw], rows: int, key: Key, guard: Guard | None) -> Table:

@@ -41,6 +41,7 @@ from sfumato.synthesis.imputation import rules
 from sfumato.synthesis.imputation.draws import Floats
 from sfumato.synthesis.imputation.engines import ElasticNet, Softmax
 from sfumato.synthesis.imputation.promises import key_of
+from sfumato.synthesis.joint_columns import joined
 from sfumato.synthesis.parameters import (
     COLUMNS,
     CONSTRAINTS,
@@ -56,6 +57,7 @@ from sfumato.table import Table
 _CHUNK = 16_384
 _MOST = 1000.0
 _TRIES = 2_000
+_MOST_STATES = 512  # of columns that are one: a model has a class for each
 
 
 @declares(
@@ -133,6 +135,7 @@ class PMI:
             if self.domain == "data"
             else Domain.of(table.schema, self.columns, self.constraints)
         )
+        domain = joined(domain, most=_MOST_STATES, details=False)
         rules.refuse(self.constraints, self.weight, table.schema)
         codes, weights = _read(table, domain, self.weight)
         if not codes.shape[1] and self.alpha == 0:  # with a promise, not even that is told
@@ -163,16 +166,16 @@ class Given:
 
 def _read(table: Table, domain: Domain, weight: str | None) -> tuple[NDArray[np.int64], Floats | None]:
     """The codes (columns, rows) of rows that keep the constraints and have a weight, and the weights."""
-    parts, weights = [], []
-    for batch in table.batches([*domain.names, weight] if weight else domain.names):
-        codes = np.stack([b.encode(batch.column(i)) for i, b in enumerate(domain.books)]).astype(np.int64)
-        counts = ~domain.violations(codes)
+    parts, weights, own_domain = [], [], domain.declared
+    for batch in table.batches([*own_domain.names, weight] if weight else own_domain.names):
+        codes = np.stack([b.encode(batch.column(i)) for i, b in enumerate(own_domain.books)]).astype(np.int64)
+        counts = ~own_domain.violations(codes)
         if weight:
             raw = batch.column(len(codes)).cast(pa.float64(), safe=False).fill_null(0.0)
             own = np.nan_to_num(raw.to_numpy(zero_copy_only=False), posinf=0.0)
             counts &= own > 0
             weights.append(own[counts])
-        parts.append(codes[:, counts])
+        parts.append(domain.join(codes[:, counts]).astype(np.int64))
     if not parts:
         return np.empty((len(domain.books), 0), np.int64), None
     return np.concatenate(parts, axis=1), rules.effective(np.concatenate(weights)) if weight else None
@@ -310,7 +313,7 @@ class FittedPMI:
         }
         asked["constraints"] = [repr(c) for c in self.method.constraints]
         plan: dict[str, Any] = {"method": "pmi", "rows": rows, "engine": repr(self.method.engine),
-                                "columns": list(self.domain.names), **asked}  # fmt: skip
+                                "columns": list(self.domain.declared.names), **asked}  # fmt: skip
         return Release(
             self._table(rows, key),
             promised.seeded() if key.seeded else promised,
@@ -379,7 +382,7 @@ class FittedPMI:
         return found.hexdigest()
 
     def _table(self, rows: int, key: Key) -> Table:
-        arrow = pa.schema([pa.field(b.name, canonical_type(b.column)) for b in self.domain.books])
+        arrow = pa.schema([pa.field(b.name, canonical_type(b.column)) for b in self.domain.released])
 
         def open_(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
             for start in range(0, rows, _CHUNK):

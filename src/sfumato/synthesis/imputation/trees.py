@@ -8,8 +8,8 @@ many have stay as frequent as they are.
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from sfumato.errors import ParameterError
 from sfumato.synthesis.imputation.draws import Draw, Floats, bootstrap_weights
 
 _BOTH = ("numbers", "levels")
+LEAST = 5  # donors of a leaf
 
 
 def _counted(what: str, **numbers: object) -> None:
@@ -49,7 +50,7 @@ class Marginal:
 class Tree:
     """A classification or regression tree. least: the fewest donors of a leaf."""
 
-    least: int = 5
+    least: int = LEAST
     smooth: bool = True
 
     kinds = _BOTH
@@ -69,7 +70,7 @@ class Forest:
     """Many trees on bootstrapped rows; each cell is drawn from a leaf of a tree picked by chance."""
 
     trees: int = 20
-    least: int = 5
+    least: int = LEAST
     smooth: bool = True
 
     kinds = _BOTH
@@ -94,6 +95,40 @@ def _with_donors(
 ) -> LearnedLeaves:
     donors = tuple(Donors.of(t.apply(x.astype(np.float32)).astype(np.int64), y, weights) for t in trees)
     return LearnedLeaves(tuple(trees), donors, between)
+
+
+class TreeNodes(Protocol):
+    """A grown tree of scikit-learn, from the inside."""
+
+    node_count: int
+    children_left: NDArray[np.int64]
+    children_right: NDArray[np.int64]
+
+
+def _pruned(
+    tree: TreeNodes, leaf: NDArray[np.int64], persons: NDArray[np.int64], least: int
+) -> NDArray[np.int64]:
+    """For each node, the node that stands for it once every leaf has enough persons.
+
+    Nodes are numbered from the top down, left before right, so all below a node follow it at once.
+    """
+    nodes = tree.node_count
+    parent, end = np.zeros(nodes, np.int64), np.arange(1, nodes + 1)
+    for node in range(nodes - 1, -1, -1):
+        if tree.children_left[node] >= 0:
+            below = [int(tree.children_left[node]), int(tree.children_right[node])]
+            parent[below] = node
+            end[node] = end[below[1]]
+    kept = np.arange(nodes)
+    while True:
+        held = np.unique(np.stack([kept[leaf], persons]), axis=1)[0]
+        counted = np.bincount(held, minlength=nodes)
+        poor = np.flatnonzero((counted > 0) & (counted < least))
+        poor = poor[poor > 0]
+        if not len(poor):
+            return kept
+        for node in parent[poor]:
+            kept[node : end[node]] = kept[node]
 
 
 class _Everyone:
@@ -123,6 +158,11 @@ class Donors:
         first, last = (np.searchsorted(leaf[order], nodes, side) for side in ("left", "right"))
         return cls(y[order], first, last, None if weights is None else weights[order])
 
+    def along(self, kept: NDArray[np.int64]) -> Donors:
+        """With the leaves that nodes were put into.  kept: (nodes,) the node that stands for each."""
+        known = np.minimum(kept, len(self.first) - 1)  # a node beyond the last leaf leads to none
+        return replace(self, first=self.first[known], last=self.last[known])
+
 
 @dataclass(frozen=True, eq=False)
 class LearnedLeaves:
@@ -131,6 +171,24 @@ class LearnedLeaves:
     trees: tuple[Any, ...]
     donors: tuple[Donors, ...]
     between: bool
+
+    def holding(
+        self, least: int, persons: NDArray[np.int64], x: Floats, y: Floats, weights: Floats | None = None
+    ) -> Self:
+        """The same with leaves of at least so many persons, however many rows each has.
+
+        A leaf of fewer becomes one with all that its parent leads to. persons: (rows,) whose row it is.
+        """
+        donors = []
+        for tree in self.trees:
+            leaf = tree.apply(x.astype(np.float32)).astype(np.int64)
+            kept = (
+                np.arange(leaf.max() + 1)
+                if isinstance(tree, _Everyone)
+                else _pruned(tree.tree_, leaf, persons, least)
+            )
+            donors.append(Donors.of(kept[leaf], y, weights).along(kept))
+        return replace(self, donors=tuple(donors))
 
     def law(self, draw: Draw | None) -> LeafLaw:
         """Donors weighted alike, or by a Bayesian bootstrap."""

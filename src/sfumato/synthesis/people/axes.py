@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato.counts import Codebook, canonical_type
 from sfumato.schema import Kind
 from sfumato.schema.column import Column, Value
-from sfumato.seeds import Key, uniform
+from sfumato.seeds import Key
 from sfumato.synthesis.bin_values import draw_within
 from sfumato.synthesis.people.structure import DATES
 
@@ -28,7 +28,7 @@ NO_DAY = np.iinfo(np.int64).min  # of a row without a date
 _FEW = 40  # different numbers up to which each is a level
 _BINS = 20  # of numbers and dates whose bins are read off the data
 _HEAVY = 0.02  # share of the rows from which a number is a bin by itself
-_MICROSECONDS = 86_400_000_000
+MICROSECONDS = 86_400_000_000  # of a day
 _EPOCH = date(1970, 1, 1)
 
 # Days from one record to the next, and from the first date of a row to its further ones.
@@ -169,15 +169,4 @@ def days_of(array: pa.Array) -> tuple[Ints, NDArray[np.bool_]]:
     if pa.types.is_date32(array.type):
         return np.asarray(pc.fill_null(array.cast(pa.int32()), 0), np.int64), there
     stamps = array.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
-    return np.asarray(pc.fill_null(stamps, 0), np.int64) // _MICROSECONDS, there
-
-
-def as_dates(column: Column, days: Ints, key: Key) -> pa.Array:
-    """Days in the column's own type; the time of a day is drawn."""
-    gone = days == NO_DAY
-    plain = np.where(gone, 0, days)
-    if column.type == "date":
-        return pa.array(plain.astype(np.int32), mask=gone).cast(pa.date32())
-    seconds = np.floor(uniform(key.words(0, 0, len(days))) * 86_400).astype(np.int64) * 1_000_000
-    stamps = pa.array(plain * _MICROSECONDS + seconds, mask=gone).cast(pa.timestamp("us"))
-    return stamps.cast(canonical_type(column), safe=False)
+    return np.asarray(pc.fill_null(stamps, 0), np.int64) // MICROSECONDS, there

@@ -24,6 +24,9 @@ most codes of a set, each once; G = how many classes (or codes) there are; q = m
                            has. The first set of a person adds nothing, each later one at most 1 to q cells:
                            L1 <= (s - 1) q, L2 <= (s - 1) sqrt(q). Their sum over classes is one number, with
                            L1 = L2 <= (s - 1) q.
+    persons with a class   a person counts once in each class that two of their sets have, or more. Their sets
+      in two sets          hold at most s q classes in all, such a class two of them at least: L1 <= b and
+                           L2 <= sqrt(b), with b = min(G, s q / 2), rounded down. Their sum: L1 = L2 <= b.
     a distance             ||t - m||_1 for a known m: a person changes it by at most the L1 of t.
 
 Tested by: tests/synthesis/test_linked_bounds.py, by counting everything with and without a person.
@@ -113,3 +116,18 @@ class SetBounds:
         """The same, summed over classes."""
         most = (self.sets - 1) * min(self.codes, classes)
         return Sensitivity(most, most**2)
+
+    def twice(self, classes: int) -> Sensitivity:
+        """Persons with a class in two sets."""
+        most = self._in_two(classes)
+        return Sensitivity(most, most)
+
+    def twice_in_all(self, classes: int) -> Sensitivity:
+        """The same, summed over classes."""
+        most = self._in_two(classes)
+        return Sensitivity(most, most**2)
+
+    def _in_two(self, classes: int) -> int:
+        if self.sets < 2:
+            return 0
+        return min(classes, self.sets * min(self.codes, classes) // 2)

@@ -35,6 +35,7 @@ from sfumato.synthesis.private.resolution import classes_of
 from sfumato.synthesis.private.variables import Variable
 
 _TIMES, _LEAST, _MOST = 4, 2_000, 50_000  # persons that fields are learnt on
+_ROWS, _EACH = 30_000, 1.5  # rows of a table below them that are used: so many, or so many for each person
 _FEWEST = 10.0  # rows of a class, without noise
 
 
@@ -155,12 +156,15 @@ class Estimation:
         self, generator: Generator, layout: FieldLayout, rows: Codes, name: str, drawn: dict[str, DrawnRows],
         windows: Windows, pilot: int,
     ) -> RowField:  # fmt: skip
+        if not layout.free:  # rows of keys alone: there is nothing to learn, or to pay for
+            return RowField.of_keys(layout)
         if layout.follows:
             given, _ = generator.given(name, drawn, windows)
         else:
             given = GivenRows(_nothing(pilot), np.zeros(pilot, np.int64), None)
         wanted = self.counting.tables(layout, rows, given.above)
-        return RowField.learnt(layout, wanted, given, self.key.derive("learning", name))
+        some = given.some(max(_ROWS, round(_EACH * pilot)))  # of drawn persons: nothing is read off the data
+        return RowField.learnt(layout, wanted, some, self.key.derive("learning", name))
 
     def _variables(
         self, name: str, real: dict[str, DrawnRows], windows: Windows
@@ -174,7 +178,7 @@ class Estimation:
         ).reshape(len(children) + len(columns), records.rows)  # fmt: skip
         sizes = sizes_of_codes(structure, name, self.axes[name], self.bounds)
         ordered = (*(True for _ in children), *(self._ordered(name, c) for c in columns))
-        classes, fine = self.counting.variables(name, codes, sizes, ordered)
+        classes, fine = self.counting.variables(name, codes, sizes, ordered) if sizes else ((), ())
         parent = records.parent
         person = parent if structure[name].link is None else real[str(structure[name].parent)].person[parent]
         left, days = None, records.days

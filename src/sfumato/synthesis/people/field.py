@@ -3,8 +3,8 @@
 p(x | given) is proportional to exp(sum theta_j(x_j) + sum theta_ij(x_i, x_j)), over pairs of which one is
 drawn at least: the model of `private.potentials`, of which only the first columns are drawn. Rows of a parent
 are drawn one after the other; then all are moved until their tables are the wanted ones, as in
-`private.calibration`, the next row moving along with the one before it. Gaps are drawn by places that are
-spread evenly over the rows, so that they need no moving, which would move everything after them in time.
+`private.calibration`, the next row moving along with the one before it. Of gaps those of the last rows of a
+parent are moved: others would move everything after them in time.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.progress import report
 from sfumato.seeds import Key, uniform
-from sfumato.synthesis.people.axes import GAPS, LEFT, NO_DAY, Floats, Ints
+from sfumato.synthesis.people.axes import GAPS, LEFT, NO_DAY, Ints
 from sfumato.synthesis.people.layout import FieldLayout, Windows
 from sfumato.synthesis.private.calibration import ROUNDS
-from sfumato.synthesis.private.layout import Codes, Targets
+from sfumato.synthesis.private.layout import Codes, GraphLayout, Targets
 from sfumato.synthesis.private.potentials import Potentials, TargetTables, learn
 
 _SWEEPS = 5  # of a row, before the next one of its parent is drawn
@@ -38,6 +39,16 @@ class GivenRows:
     def rows(self) -> int:
         """How many."""
         return len(self.place)
+
+    def some(self, most: int) -> GivenRows:
+        """The rows of the first parents, at most so many; those of the first parent in any case."""
+        if self.rows <= most:
+            return self
+        first = np.flatnonzero(self.place == 0)
+        after = np.append(first[1:], self.rows)
+        end = int(after[max(int(np.searchsorted(after, most, side="right")) - 1, 0)])
+        windows = None if self.windows is None else Windows(self.windows.base[:end], self.windows.end[:end])
+        return GivenRows(np.ascontiguousarray(self.above[:, :end]), self.place[:end], windows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +72,19 @@ class RowField:
             )
         return cls(layout, learn(wanted, given=start, refresh=refresh))
 
+    @classmethod
+    def of_keys(cls, layout: FieldLayout) -> RowField:
+        """Of rows that have no variable of their own."""
+        none = np.empty((len(layout.sizes), 0), np.uint16)
+        wanted = exact_tables(layout, none)
+        empty = np.zeros(sum(wanted.sizes)), np.zeros(len(wanted.flat))
+        return cls(layout, Potentials(wanted, *empty, none))
+
     def drawn(self, given: GivenRows, key: Key) -> tuple[Codes, Ints | None]:
         """The own variables of rows, (variables, rows), and their days where they have some."""
         layout, wanted = self.layout, self.potentials.wanted
+        if not layout.free:
+            return np.empty((0, given.rows), np.uint16), None
         rows = layout.filled(
             _independent(wanted, layout.free, given.rows, key.derive("start")), given.above, given.place, None
         )
@@ -75,6 +96,9 @@ class RowField:
             self._wave(rows, at, t, given, days, known, key.derive("wave", t))
         if given.rows:
             self._calibrate(rows, given, key.derive("calibrating"))
+        if days is not None and known is not None and given.windows is not None:
+            at = np.flatnonzero(_last(given.place))
+            days[at] = self._days(rows[:, at], given.windows.end[at], known[at], key.derive("last days"))
         return np.ascontiguousarray(rows[: layout.free]), days
 
     def _wave(
@@ -95,18 +119,28 @@ class RowField:
             self._sweep(some, key, number)
         rows[: layout.free, at] = some[: layout.free]
         if days is not None and known is not None and given.windows is not None:
-            u = uniform(key.derive("days").words(0, 0, len(at)))
-            gap = GAPS.draw(some[layout.free - 1].astype(np.int64), u, given.windows.end[at] - known[at])
-            days[at] = np.where(gap == NO_DAY, NO_DAY, known[at] + gap)
+            days[at] = self._days(some, given.windows.end[at], known[at], key.derive("days"))
+
+    def _days(self, rows: Codes, end: Ints, known: Ints, key: Key) -> Ints:
+        """The days of rows by their gaps."""
+        u = uniform(key.words(0, 0, rows.shape[1]))
+        gap = GAPS.draw(rows[self.layout.free - 1].astype(np.int64), u, end - known)
+        return np.where(gap == NO_DAY, NO_DAY, known + gap)
 
     def _sweep(self, rows: Codes, key: Key, number: int) -> None:
         from sfumato.synthesis.private import _kernels
 
         blocks, n = self.potentials.blocks, rows.shape[1]
         words = key.words(number, 0, n, blocks).reshape(n, blocks)
-        if self.layout.variables.timed:
-            words[:, blocks - 1] = _even_words(rows[-1], key.derive("even"), number)
         _kernels.sweep(rows, words, self.potentials.graph, self.potentials.weights)
+
+    def _gap_alone(self) -> GraphLayout:
+        """The graph, of which the gap alone is drawn."""
+        graph, gap = self.potentials.graph, self.potentials.blocks - 1
+        return graph._replace(
+            blocks=graph.blocks[gap : gap + 1], widths=graph.widths[gap : gap + 1],
+            inner=graph.inner[gap : gap + 2], zeros=graph.zeros[gap : gap + 2],
+        )  # fmt: skip
 
     def _calibrate(self, rows: Codes, given: GivenRows, key: Key) -> None:
         from sfumato.synthesis.people import _kernels
@@ -123,13 +157,23 @@ class RowField:
         counts, levels = wanted.counts(rows), np.empty(len(own), np.int64)
         plain.count_levels(rows, graph.own, levels)
         follows = np.append(given.place > 0, False)
-        for number in range(ROUNDS if blocks else 0):
+        last = np.flatnonzero(_last(given.place))
+        for number in range(ROUNDS):
             report("moving rows", number, ROUNDS)
-            words = key.words(number, 0, n, 2 * blocks).reshape(n, 2 * blocks)
-            _kernels.calibrate_chain(
-                rows, words, follows, layout.first_before, graph, self.potentials.weights, targets, counts,
-                levels, 2.0**number,
-            )  # fmt: skip
+            if blocks:
+                words = key.words(number, 0, n, 2 * blocks).reshape(n, 2 * blocks)
+                _kernels.calibrate_chain(
+                    rows, words, follows, layout.first_before, graph, self.potentials.weights, targets,
+                    counts, levels, 2.0**number,
+                )  # fmt: skip
+            if layout.variables.timed:
+                some = np.ascontiguousarray(rows[:, last])
+                words = key.derive("gaps").words(number, 0, len(last), 2).reshape(-1, 2)
+                _kernels.calibrate_chain(
+                    some, words, np.zeros(len(last) + 1, bool), layout.first_before, self._gap_alone(),
+                    self.potentials.weights, targets, counts, levels, 2.0**number,
+                )  # fmt: skip
+                rows[layout.free - 1, last] = some[layout.free - 1]
 
 
 def _independent(wanted: TargetTables, free: int, rows: int, key: Key) -> Codes:
@@ -142,21 +186,9 @@ def _independent(wanted: TargetTables, free: int, rows: int, key: Key) -> Codes:
     return out
 
 
-def _even_words(left: Codes, key: Key, number: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-    """Words spread evenly over rows with equally much time left, in a random order."""
-    n = len(left)
-    order = np.lexsort((key.words(2 * number, 0, n), left))
-    start = uniform(key.words(2 * number + 1, 0, 1))[0]
-    out = np.empty(n, np.uint64)
-    out[order] = _spread(np.arange(n), start)
-    return out
-
-
-def _spread(number: Ints, start: float) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-    """Places in [0, 1) such that any run of neighbours is spread evenly: multiples of the golden section."""
-    golden = (5**0.5 - 1) / 2
-    place: Floats = np.modf(number * golden + start)[0]
-    return (place * 2.0**53).astype(np.uint64) << np.uint64(11)
+def _last(place: Ints) -> NDArray[np.bool_]:
+    """Which rows are the last of their parent."""
+    return np.append(place[1:] == 0, True)[: len(place)]
 
 
 def _refresher(layout: FieldLayout, given: GivenRows, key: Key) -> Callable[[Codes], None]:

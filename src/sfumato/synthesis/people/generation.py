@@ -11,11 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sfumato.counts import canonical_type
 from sfumato.schema.column import Column
 from sfumato.seeds import Key, uniform
-from sfumato.synthesis.people.axes import NO_DAY, OFFSETS, Ints, as_dates, days_of
+from sfumato.synthesis.people.axes import NO_DAY, OFFSETS, Ints, days_of
+from sfumato.synthesis.people.day_times import TimeBounds, as_dates, rising, times
 from sfumato.synthesis.people.field import GivenRows, RowField
 from sfumato.synthesis.people.layout import FieldLayout, TableVariables, Windows, is_date, person_windows
 from sfumato.synthesis.people.records import Axes
@@ -133,23 +135,36 @@ class Generator:
 
     # -- values ------------------------------------------------------------------------------------
 
-    def tables(self, rows: int, key: Key, first: Mapping[str, int]) -> dict[str, pa.Table]:
-        """All tables of so many persons.  first: the number of the first row of each table."""
+    def tables(
+        self, rows: int, key: Key, first: Mapping[str, int], name: str | None = None
+    ) -> dict[str, pa.Table]:
+        """All tables of so many persons, or one with those above it.  first: the number of its first row."""
         root = self.structure.root.name
+        needed = [b.name for b in self.structure.branches] if name is None else self.with_above(name)
         drawn: dict[str, DrawnRows] = {}
         drawn[root], values = self.persons(rows, key)
         windows = self.windows(values, rows)
         out = {root: self._table(self.structure.root, drawn, values, first)}
+        birth, death = self.structure.birth, self.structure.death
+        moments = {root: TimeBounds.between(values.get(birth or ""), values.get(death or ""))}
         for branch in self.structure.branches[1:]:
-            name = branch.name
-            drawn[name] = self.below(name, drawn, windows, key)
-            values = self._values(name, drawn[name], key, windows)
-            out[name] = self._table(branch, drawn, values, first)
+            if branch.name not in needed:
+                continue
+            drawn[branch.name] = own = self.below(branch.name, drawn, windows, key)
+            between = moments[str(branch.parent)].below(own.parent)
+            values = self._values(branch.name, own, key, windows, between)
+            moments[branch.name] = between if branch.when is None else between.after(values[branch.when])
+            out[branch.name] = self._table(branch, drawn, values, first)
         return out
 
+    def with_above(self, name: str) -> tuple[str, ...]:
+        """A table and all above it: what has to be drawn for its rows."""
+        return (name, *self.structure.above(name))
+
     def _values(
-        self, name: str, rows: DrawnRows, key: Key, windows: Windows | None = None
-    ) -> dict[str, pa.Array]:
+        self, name: str, rows: DrawnRows, key: Key, windows: Windows | None = None,
+        between: TimeBounds | None = None,
+    ) -> dict[str, pa.Array]:  # fmt: skip
         branch, own = self.structure[name], key.derive(name, "values")
         if rows.sets is not None:
             return {str(branch.code): self.axes[name][str(branch.code)].decode(rows.sets, own)}
@@ -159,20 +174,23 @@ class Generator:
             stream = own.derive(column.name)
             if column.name == branch.when:
                 assert rows.days is not None
-                out[column.name] = as_dates(column, rows.days, stream)
+                u = rising(times(stream, rows.rows), rows.parent, rows.days)
+                out[column.name] = as_dates(column, rows.days, u, between)
+                between = None if between is None else between.after(out[column.name])
                 continue
             codes = rows.codes[len(variables.children) + variables.columns.index(column.name)].astype(
                 np.int64
             )
             if is_date(self.structure, name, column.name):
-                out[column.name] = self._later(column, codes, rows, windows, stream)
+                out[column.name] = self._later(column, codes, rows, windows, between, stream)
             else:
                 out[column.name] = self.axes[name][column.name].decode(codes, stream)
         return out if branch.link is not None else self._in_order(out, rows, branch, own)
 
     def _later(
-        self, column: Column, codes: Ints, rows: DrawnRows, windows: Windows | None, key: Key
-    ) -> pa.Array:
+        self, column: Column, codes: Ints, rows: DrawnRows, windows: Windows | None,
+        between: TimeBounds | None, key: Key,
+    ) -> pa.Array:  # fmt: skip
         """A further date of a row: never before its first, nor after the death of its person."""
         assert rows.days is not None and windows is not None
         last = np.full(rows.rows, self.period[1] + _FAR)
@@ -182,7 +200,8 @@ class Generator:
         none = (rows.days == NO_DAY) | (codes == OFFSETS.size - 1)
         start = np.where(none, 0, rows.days)
         offset = OFFSETS.draw(codes, uniform(key.words(0, 0, rows.rows)), np.maximum(last - start, 0))
-        return as_dates(column, np.where(none, NO_DAY, start + np.where(none, 0, offset)), key.derive("time"))
+        days = np.where(none, NO_DAY, start + np.where(none, 0, offset))
+        return as_dates(column, days, times(key.derive("time"), rows.rows), between)
 
     def _in_order(
         self, values: dict[str, pa.Array], rows: DrawnRows, branch: Branch, key: Key
@@ -207,8 +226,12 @@ class Generator:
             there = dates[name][1]
             if (there & (days != dates[name][0])).any():
                 column = next(c for c in branch.columns if c.name == name)
-                values = {**values, name: as_dates(column, np.where(there, days, NO_DAY), key.derive(name))}
-        return values
+                moment = times(key.derive(name), rows.rows)
+                values = {**values, name: as_dates(column, np.where(there, days, NO_DAY), moment)}
+        if birth is None or death is None or values[birth].type != values[death].type:
+            return values
+        later = pc.max_element_wise(values[death], values[birth])  # on the same day: at what time
+        return {**values, death: pc.if_else(pc.is_valid(values[death]), later, values[death])}
 
     def _table(
         self, branch: Branch, drawn: Mapping[str, DrawnRows], values: Mapping[str, pa.Array],

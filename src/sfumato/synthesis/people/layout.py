@@ -55,11 +55,15 @@ class TableVariables:
 
     def coarse(self, codes: Codes) -> Codes:
         """The classes of rows, (variables, rows), from their codes; the gap as it is."""
+        if not len(codes):  # keys alone
+            return codes.astype(np.uint16)
         kept = [codes[j] if c is None else c[codes[j]] for j, c in enumerate(self.classes)]
         return np.stack([*kept, *codes[len(self.classes) :]]).astype(np.uint16)
 
     def refined(self, states: Codes, key: Key) -> Codes:
         """A code for each class: the codes of a class share its rows out as often as each occurs."""
+        if not self.steady:
+            return states[:0]
         known = Refinement(self.classes, self.fine)
         return known.calibrated(states[: self.steady], key)
 
@@ -170,13 +174,15 @@ class SetTables(NamedTuple):
 
     total: (G,) codes; above: (cells,) rows by class and level, one column after the other; both: (G, G) rows
     with two classes, the smaller first; again: (G + 1,) rows of a person beyond the first with the class, and
-    of all classes together: each is small, and their sum would drift.
+    of all classes together: each is small, and their sum would drift; twice: (G + 1,) persons with the class
+    in two rows or more, likewise: whether few persons have it always, or many now and then.
     """
 
     total: Floats
     above: Floats
     both: Floats
     again: Floats
+    twice: Floats
 
 
 # -- time ------------------------------------------------------------------------------------------

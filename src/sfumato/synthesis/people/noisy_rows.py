@@ -13,8 +13,9 @@ Because:   1. Everything that is learnt of the data comes through a `Purse`, one
            4. Rows above are counted nowhere: their law is that of rows that were drawn from answers.
            5. Fields are learnt, and persons drawn, from the answers alone, by public randomness.
 Assumes:   the domains, the bounds, the period and a declared number of persons are public; tables without
-           persons, keys and links between tables are as well; every cell lies in its domain. Data for which
-           that is not so are refused before anything is spent, and that refusal is not covered.
+           persons, names, types and roles of columns, keys and links between tables are as well; every cell
+           lies in its domain. Data for which that is not so are refused before anything is spent, and that
+           refusal is not covered.
 Tested by: tests/synthesis/test_linked_tape.py, tests/synthesis/test_linked_bounds.py
 """
 

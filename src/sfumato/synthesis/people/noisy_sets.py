@@ -24,7 +24,14 @@ from sfumato.synthesis.private.resolution import MAX_CLASSES, least
 from sfumato.synthesis.private.tables import shrink
 from sfumato.synthesis.private.variables import Variable
 
-_CODES, _HELD, _BOTH, _AGAIN, _SUMS = 0.3, 0.08, 0.12, 0.08, 0.02  # of the purse; by level gets the rest
+_CODES, _HELD, _BOTH, _AGAIN, _TWICE, _SUMS = (
+    0.3,
+    0.08,
+    0.12,
+    0.07,
+    0.02,
+    0.02,
+)  # of the purse; by level: the rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +68,12 @@ class SetMeasurement:
         single = np.bincount(classes, minlength=number) == 1
         held = self._held(classes, number, total, single)
         again, share, again_sigma = self._again(classes, exact, held, single)
+        twice, twice_sigma = self._twice(exact, again)
         both, both_sigma = self._both(exact, held)
         above, above_sigma = self._above(exact, held)
-        wanted = SetTables(total, above, both, again)
-        sigma = (0.0, above_sigma, both_sigma, again_sigma)
-        return SetModel(self.rows, self.sizes, wanted, sigma, classes, fine, np.full(number, share))
+        wanted = SetTables(total, above, both, again, twice)
+        sigma = (0.0, above_sigma, both_sigma, again_sigma, twice_sigma)
+        return SetModel(self.rows, self.sizes, wanted, sigma, classes, fine, np.full((2, number), share))
 
     def _sums(self, values: Floats | Ints, most: Sensitivity, part: float, purpose: str) -> Measurement:
         amount = self.purse.amount(self.purse.total * part)
@@ -104,7 +112,7 @@ class SetMeasurement:
             return np.zeros(number + 1), 0.0, np.zeros(number + 1)
         most, summed = self.bounds.again(number), self.bounds.again_in_all(number)
         found = self._sums(exact.again[:number], most, _AGAIN, "classes that come back")
-        same = self.sets.repeated(classes, number)
+        same = self.sets.repeated(classes, number)[1].sum(axis=0)
         numbers = [exact.again[number], exact.again[:number][~single].sum(), same[~single].sum()]
         whole, several, kept = (
             self._sums(np.array([n]), summed, _SUMS, "classes that come back, in all") for n in numbers
@@ -118,6 +126,26 @@ class SetMeasurement:
         share = (max(float(kept.values[0]), 0.0) + doubt / 2) / (max(float(several.values[0]), 0.0) + doubt)
         sigma = np.append(np.full(number, found.sigma), whole.sigma)
         return np.append(drawn, every), min(share, 1.0), sigma
+
+    def _twice(self, exact: SetTables, again: Floats) -> tuple[Floats, Floats]:
+        """(G + 1,) persons with a class in two sets or more; the noise of each."""
+        number, most = len(again) - 1, self.bounds.sets - 1
+        if self.bounds.sets < 2:
+            return np.zeros(number + 1), np.zeros(number + 1)
+        found = self._sums(
+            exact.twice[:number], self.bounds.twice(number), _TWICE, "persons with a class twice"
+        )
+        whole = self._sums(
+            exact.twice[number:],
+            self.bounds.twice_in_all(number),
+            _SUMS,
+            "persons with a class twice, in all",
+        )
+        every = float(np.clip(whole.values[0], again[-1] / most, again[-1]))
+        drawn = _drawn(found, again[:number] * (every / max(float(again[-1]), 1e-9)))
+        drawn = np.clip(drawn, again[:number] / most, again[:number])
+        drawn = drawn * (every / max(float(drawn.sum()), 1e-9))
+        return np.append(drawn, every), np.append(np.full(number, found.sigma), whole.sigma)
 
     def _both(self, exact: SetTables, held: Floats) -> tuple[Floats, Floats]:
         """(G, G) sets with two classes, the smaller first; the noise of each cell."""

@@ -27,6 +27,12 @@ def domains(structure: TableTree) -> list[tuple[str, Column]]:
 
 def require_public(structure: TableTree, children: Mapping[str, int], period: tuple[str, str] | None) -> None:
     """That nothing would be read off the data; all that is missing at once."""
+    if structure.database.mended:
+        raise SchemaError(
+            "these tables were mended, and an epsilon needs keys that hold by themselves: which rows and ids "
+            "of a person were left out may hang on rows of others.",
+            hint="correct the keys in the data, or leave out the epsilon",
+        )
     faults = []
     for branch in structure.branches:
         own = [c for name, c in domains(structure) if name == branch.name]
@@ -82,6 +88,7 @@ def assumptions(
     for branch in structure.branches:
         own = [c for name, c in domains(structure) if name == branch.name]
         said += [f"{text}, of table {branch.name}" for text in grounds(own)]
+    said.append("Which tables, columns, types, keys and links there are, and what each is for, is public")
     said.append("Every row lies within the levels and bins of its columns, and all keys hold")
     most = listed([f"{n} ({bounds.children[n]})" for n in bounds.children], 12)
     said.append(

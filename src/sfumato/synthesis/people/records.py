@@ -13,9 +13,11 @@ import pyarrow as pa
 
 from sfumato.database import Database, key_ids
 from sfumato.database.keys import KeyIndex
+from sfumato.errors import DataError
 from sfumato.synthesis.people.axes import NO_DAY, OFFSETS, Ints, ValueAxis, axis_of, days_of
 from sfumato.synthesis.people.structure import DATES, Branch, TableTree
 
+MOST_CODES = 2**16  # of a column, missing included: rows hold them as 16 bits
 Axes = dict[str, dict[str, ValueAxis]]  # by table and column; dates below the persons have none
 
 
@@ -99,6 +101,12 @@ def _table(
             codes[column.name] = _after(values, days) if column.name != branch.when else np.empty(0, np.int64)
             continue
         axes[column.name] = axis_of(column, values)
+        if axes[column.name].size > MOST_CODES and column.name != branch.code:
+            raise DataError(
+                f"{branch.name}: '{column.name}' has more than {MOST_CODES:,} values, too many to learn what "
+                "goes with which.",
+                hint="group them, or give the column the role identifier: then it is left out",
+            )
         codes[column.name] = axes[column.name].encode(values.combine_chunks())
     own = None if key is None else key_ids(table.schema[key], taken[key].combine_chunks())
     return Records(branch, parent[order], place, codes, days, dates, cut, alone), axes, own

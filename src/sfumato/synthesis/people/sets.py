@@ -2,8 +2,9 @@
 
 Counted are, for classes of codes (a common code is a class by itself, rare ones share one with their
 neighbours in the dictionary): codes; rows that have a class, by every variable above; rows that have two
-classes; rows of a person with a class that an earlier row has. Sets are drawn by frequency and moved until
-they have these tables. Within a class a code is drawn by its own frequency, or is one the person has had.
+classes; rows of a person with a class that an earlier row has, and persons with a class in two rows. Sets are
+drawn by frequency and moved until they have these tables. Within a class a code is drawn by its own
+frequency, or is one the person has had.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from sfumato.synthesis.private.variables import Variable
 _ROUNDS = 16
 _FIRST_BETA = 0.25
 _SLACK, _DOUBT = 5.0, 0.5
+_SUMS = 10.0  # a sum over classes is one number where they are many: it weighs more than one of them
 _TRIES = 8
 _NONE = 1e-9  # the weight of a code that nobody has: drawn only where a class has no other
 _PREFIX = 3  # letters of a code that say which others it is like
@@ -60,24 +62,22 @@ class CodeSets:
         from sfumato.synthesis.people._set_kernels import count_sets
 
         at = starts_of(sizes, classes)
-        out = SetTables(
-            np.zeros(classes), np.zeros(int(at[-1])), np.zeros((classes, classes)), np.zeros(classes + 1)
-        )
+        lone, pairs = np.zeros(classes), np.zeros((classes, classes))
+        out = SetTables(lone, np.zeros(int(at[-1])), pairs, np.zeros(classes + 1), np.zeros(classes + 1))
         count_sets(self.slots, self.many, self.person, levels.astype(np.int64), at, *out)
         return out
 
-    def repeated(self, classes: Ints, number: int) -> Floats:
-        """(G,) rows with a code of the class that an earlier row of the person has: the very code."""
-        out = np.zeros(number)
-        rows = np.repeat(np.arange(len(self.many)), self.many)
-        codes = self.slots[self.slots >= 0]
-        whose = self.person[rows]
-        order = np.lexsort((rows, codes, whose))
-        same = (np.diff(whose[order]) == 0) & (np.diff(codes[order]) == 0)
-        at = order[1:][same]
-        found = np.unique(np.stack([rows[at], classes[codes[at]]]), axis=1)
-        np.add.at(out, found[1], 1.0)
-        return out
+    def repeated(self, classes: Ints, number: int) -> tuple[Floats, Floats]:
+        """(2, G) rows with a class that an earlier row of the person has; those with the very code again.
+
+        By whether that code has come back before.
+        """
+        from sfumato.synthesis.people._set_kernels import count_repeats
+
+        chances, taken = np.zeros((2, number)), np.zeros((2, number))
+        first = np.searchsorted(self.person, self.person)
+        count_repeats(self.slots, self.many, first, classes, chances, taken)
+        return chances, taken
 
 
 def starts_of(sizes: tuple[int, ...], classes: int) -> Ints:
@@ -101,7 +101,8 @@ class SetModel:
 
     rows: how many sets the tables are of; sizes: of the variables above. wanted: the tables; sigma: the noise
     of a cell of each, or of every cell; a cell of infinite noise counts for nothing. classes: of each code;
-    fine: (K,) how often each occurs. again: (G,) how likely a class comes back with the same code.
+    fine: (K,) how often each occurs. again: (2, G) how likely a class comes back with the same code, before
+    and after one has.
     """
 
     rows: float
@@ -122,8 +123,9 @@ class SetModel:
         classes = code_classes(axis, fine, fewest)
         number = int(classes.max()) + 1
         wanted = sets.classed(classes).tables(number, levels, sizes)
-        again = sets.repeated(classes, number) / np.maximum(wanted.again[:number], 1.0)
-        return cls(float(max(len(sets.many), 1)), sizes, wanted, (0.0,) * 4, classes, fine, again)
+        chances, taken = sets.repeated(classes, number)
+        again = taken / np.maximum(chances, 1.0)
+        return cls(float(max(len(sets.many), 1)), sizes, wanted, (0.0,) * len(wanted), classes, fine, again)
 
     def drawn(self, many: Ints, person: Ints, levels: Codes, key: Key) -> Ints:
         """(rows, most) codes of sets of these sizes, -1 beyond. person: rising; levels: as in `sizes`."""
@@ -151,6 +153,8 @@ class SetModel:
         wanted = wanted._replace(total=wanted.total * (many.sum() / max(total, _NONE)))
         doubts = [_DOUBT * (s * scale) ** 2 for s in self.sigma]
         costs = SetTables(*(1 / (t + _SLACK + d) for t, d in zip(wanted, doubts, strict=True)))
+        for sums in (costs.again, costs.twice):
+            sums[-1] *= _SUMS
         counts = CodeSets(slots, many, person).tables(number, levels, self.sizes)
         last, at = np.searchsorted(person, person, side="right"), starts_of(self.sizes, number)
         plain = levels.astype(np.int64)
@@ -173,7 +177,7 @@ class SetModel:
         upto = np.concatenate([[0.0], np.cumsum((self.fine + _NONE)[order])])
         words = key.derive("codes").words(0, 0, rows, _TRIES * most).reshape(rows, most, _TRIES)
         out = np.full((rows, most), -1, np.int64)
-        give_codes(slots, many, first, order, start, upto, self.again, words, out)
+        give_codes(slots, many, first, self.classes, order, start, upto, self.again, words, out)
         return out
 
 

@@ -6,10 +6,10 @@ A table below which nothing hangs, and whose rows say one thing each (a code), h
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from sfumato.database import Database, Link
+from sfumato.database import Database, Link, key_ids
 from sfumato.errors import SchemaError, listed
 from sfumato.inference.names import words
 from sfumato.schema import Kind, Role
@@ -19,6 +19,7 @@ DATES = ("date", "datetime", "instant")
 _RANKS = {"position", "rank", "seq", "sequence", "order", "line", "number", "nr", "no", "num"}
 _BIRTH = {"birth", "dob", "born", "geburt", "geburtsdatum", "naissance", "nacimiento", "nascita", "birthdate"}
 _DEATH = {"death", "dod", "died", "deceased", "todesdatum", "deces", "defuncion", "decesso", "deathdate"}
+_OFTEN = 0.1  # of the rows name no row of the table between
 _NEVER = (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT)
 
 
@@ -112,6 +113,38 @@ class TableTree:
         used = {k.parent for k in database.links if (k.child, k.column) not in lost}
         keys = {n: database.keys.get(n) for n in database.apart - used}
         return frozenset(n for n, key in keys.items() if key and database[n].schema[key].role in _NEVER)
+
+
+def hung_on_persons(database: Database) -> tuple[Database, tuple[str, ...]]:
+    """Tables whose rows often name no row of the table between hang on the persons; and those columns.
+
+    Records of an OMOP CDM name their person always and their visit perhaps: hung on visits, all others would
+    be lost. It looks at the rows, so it is for synthesis without a promise.
+    """
+    loose: list[Link] = []
+    for name in database.order:
+        own = database.person_column(name)
+        for link in database.parents(name):
+            between = database.route(link.parent) is not None and link.parent != database.root
+            if own not in (None, link.column) and between and _empty(database, link) > _OFTEN:
+                loose.append(link)
+    if not loose:
+        return database, ()
+    tables = dict(database.tables)
+    for link in loose:
+        tables[link.child] = tables[link.child].drop([link.column])
+    kept = tuple(k for k in database.links if k not in loose)
+    return replace(database, tables=tables, links=kept), tuple(k.place for k in loose)
+
+
+def _empty(database: Database, link: Link) -> float:
+    """The share of rows that name no row of the parent."""
+    rows = empty = 0
+    column = database[link.child].schema[link.column]
+    for batch in database[link.child].batches([link.column]):
+        rows += batch.num_rows
+        empty += key_ids(column, batch.column(0)).null_count
+    return empty / max(rows, 1)
 
 
 def _branch(database: Database, name: str, faults: list[str]) -> Branch:

@@ -17,7 +17,7 @@ from typing import Annotated
 
 import numpy as np
 
-from sfumato.database import Database
+from sfumato.database import Database, confirmed
 from sfumato.errors import DataError, ParameterError, SfumatoWarning, listed, offered
 from sfumato.methods.declaration import NOTHING, Declaration, Does, Spending, declares
 from sfumato.methods.parameters import Parameter
@@ -36,7 +36,7 @@ from sfumato.synthesis.people.model import LinkedModel
 from sfumato.synthesis.people.noisy_rows import NoisyCounting
 from sfumato.synthesis.people.promise import assumptions, require_public, search_costs
 from sfumato.synthesis.people.records import Records, read
-from sfumato.synthesis.people.structure import TableTree, unnamed
+from sfumato.synthesis.people.structure import TableTree, hung_on_persons, unnamed
 
 _MOST = 1_000  # children of one row that are drawn one after the other
 _SMALLEST, _LARGEST = 0.001, 100.0
@@ -172,6 +172,12 @@ class LinkedSynthesizer:
         """That tables can be learnt, and that what an epsilon needs is public."""
         if not isinstance(database, Database):
             raise ParameterError("linked tables are a database.", hint="sf.scan_database(folder)")
+        database = confirmed(database, stacklevel=4)
+        if self.epsilon is None:  # with one, nothing of the data decides which table hangs on which
+            database, loose = hung_on_persons(database)
+            if loose:
+                words = "often empty, so these rows hang on their persons and the columns are left out"
+                warnings.warn(f"{words}: {listed(list(loose), 12)}.", SfumatoWarning, stacklevel=3)
         structure = TableTree.of(database)
         self._bounds(structure)
         if self.epsilon is not None:
@@ -204,7 +210,7 @@ class LinkedSynthesizer:
         notes = tuple(self._notes(structure, records))
         for note in notes:
             warnings.warn(note, SfumatoWarning, stacklevel=2)
-        return LinkedModel(generator, _nothing_promised(database), round(size), self._plan(), notes)
+        return LinkedModel(generator, _nothing_promised(structure.database), round(size), self._plan(), notes)
 
     def _private(self, structure: TableTree, ledger: Payer | None) -> LinkedModel:
         """Read, pay, and then count: nothing that is left out or found missing is said of the data."""

@@ -25,8 +25,9 @@ import pyarrow as pa
 from sfumato.counts import Codebook
 from sfumato.errors import ParameterError, listed
 from sfumato.synthesis.domain import Domain
-from sfumato.synthesis.private.layout import Floats
+from sfumato.synthesis.private.layout import Floats, Ints
 from sfumato.synthesis.private.measurement import Measured
+from sfumato.synthesis.private.purse import Measurement
 
 About = Literal["data", "population"]
 
@@ -51,13 +52,7 @@ class NoisyTable:
 
     def interval(self, confidence: float = 0.95) -> tuple[Floats, Floats]:
         """The ends of an interval for each cell."""
-        from scipy import stats
-
-        if not 0 < confidence < 1:
-            raise ParameterError("confidence must be between 0 and 1.", hint="confidence=0.95")
-        reach = float(stats.norm.ppf((1 + confidence) / 2))
-        if "Laplace" in self.law:  # heavier tails; a sum with other noise lies between the two
-            reach = max(reach, float(-np.log1p(-confidence) / 2**0.5))
+        reach = reach_of(confidence, self.law)
         return self.counts - reach * self.errors, self.counts + reach * self.errors
 
     def to_arrow(self, confidence: float = 0.95) -> pa.Table:
@@ -67,6 +62,18 @@ class NoisyTable:
         cells = {b.name: b.decode(p) for b, p in zip(self.books, places, strict=True)}
         numbers = {"count": self.counts, "standard_error": self.errors, "low": low, "high": high}
         return pa.table(cells | {name: pa.array(values.ravel()) for name, values in numbers.items()})
+
+
+def reach_of(confidence: float, law: str) -> float:
+    """How many standard errors an interval reaches to either side."""
+    from scipy import stats
+
+    if not 0 < confidence < 1:
+        raise ParameterError("confidence must be between 0 and 1.", hint="confidence=0.95")
+    reach = float(stats.norm.ppf((1 + confidence) / 2))
+    if "Laplace" in law:  # heavier tails; a sum with other noise lies between the two
+        reach = max(reach, float(-np.log1p(-confidence) / 2**0.5))
+    return reach
 
 
 def noisy_table(
@@ -113,18 +120,27 @@ class _Sums(NamedTuple):
     law: str
 
 
-def _sums(measured: Measured, home: int, places: Sequence[int], sizes: Sequence[int]) -> _Sums:
-    """Columns of one variable, flat: sums of its states, or of a level that was measured as such."""
+def source_of(
+    measured: Measured, home: int, places: Sequence[int], sizes: Sequence[int]
+) -> tuple[Measurement, Ints]:
+    """What columns of one variable are counted by: its states, or a level that tells them with less noise.
+
+    And for each cell of that measurement, the cell of the columns, flat.
+    """
     variable = measured.variables.all[home]
     cells = np.ravel_multi_index([variable.column_of(j) for j in places], sizes)
-    m, of = measured.own[home], np.arange(variable.size)
     for level, own in zip(variable.levels, measured.levels[home], strict=True):
         if len({*zip(level.tolist(), cells.tolist(), strict=True)}) == int(level.max()) + 1:
-            m, of = own, np.unique(level, return_index=True)[1]  # a level that tells the cell: less noise
-            break
+            return own, cells[np.unique(level, return_index=True)[1]]
+    return measured.own[home], cells
+
+
+def _sums(measured: Measured, home: int, places: Sequence[int], sizes: Sequence[int]) -> _Sums:
+    """Columns of one variable, flat: sums of its states, or of a level that was measured as such."""
+    m, cells = source_of(measured, home, places, sizes)
     many, number = int(np.prod(sizes)), len(m.values)
-    members = np.bincount(cells[of], minlength=many).astype(np.float64)
-    known = np.asarray(np.bincount(cells[of], m.residual, minlength=many), np.float64)
+    members = np.bincount(cells, minlength=many).astype(np.float64)
+    known = np.asarray(np.bincount(cells, m.residual, minlength=many), np.float64)
     return _Sums(known, members / number, _spread(m.sigma, members, number), m.law)
 
 
@@ -136,10 +152,10 @@ def _of_one(
     return counts.reshape(sizes), (one.variance + _size(measured) * one.part**2).reshape(sizes), one.law
 
 
-def _of_two(
+def pair_of(
     domain: Domain, measured: Measured, homes: Sequence[int], places: Sequence[int]
-) -> tuple[Floats, Floats, str]:
-    """Columns of two variables whose pair was measured, by classes that tell their levels."""
+) -> tuple[Measurement, list[Floats]]:
+    """The measurement that columns of two variables are counted by, and the classes of their codes."""
     names = [domain.names[j] for j in places]
     graph = len(measured.classes)  # details come after
     pair = next((m for m in measured.pairs if set(m.columns) == set(homes)), None)
@@ -157,6 +173,14 @@ def _of_two(
             f"the pair {listed([repr(n) for n in names])} was not measured: its error is not known.",
             hint="fit with one of them as the target, or with a larger epsilon",
         )
+    return pair, inner
+
+
+def _of_two(
+    domain: Domain, measured: Measured, homes: Sequence[int], places: Sequence[int]
+) -> tuple[Floats, Floats, str]:
+    """Columns of two variables whose pair was measured, by classes that tell their levels."""
+    pair, inner = pair_of(domain, measured, homes, places)
     residual = pair.residual if pair.columns == tuple(homes) else pair.residual.T
     members = [one.sum(axis=1) for one in inner]
     share = [one.mean(axis=1) for one in inner]

@@ -73,7 +73,7 @@ class Measured:
             for f, c in zip(self.fine, self.classes, strict=False)
         )
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """How many classes each variable has."""
         together = zip(self.variables.sizes, self.classes, strict=False)

@@ -14,20 +14,20 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.counts import Counts
-from sfumato.errors import ParameterError, SfumatoError, listed
+from sfumato.errors import ParameterError, SfumatoError
 from sfumato.io import scan
 from sfumato.privacy import Guarantee
 from sfumato.release import InternalRecord, Release
 from sfumato.seeds import Key
 from sfumato.sources import BatchSource, Pieces, Source
 from sfumato.synthesis.domain import Domain
-from sfumato.synthesis.private import estimates, labels
+from sfumato.synthesis.private import estimates, labels, linear_models, notes
 from sfumato.synthesis.private.allocation import C
 from sfumato.synthesis.private.calibration import calibrated
-from sfumato.synthesis.private.exact_counts import MAX_CELLS, candidates
 from sfumato.synthesis.private.files import Content, load, save
 from sfumato.synthesis.private.intervals import About, NoisyTable, noisy_table
 from sfumato.synthesis.private.layout import Codes
+from sfumato.synthesis.private.linear_models import NoisyCoefficients
 from sfumato.synthesis.private.measurement import Measured
 from sfumato.synthesis.private.potentials import Potentials
 from sfumato.synthesis.private.refinement import Refinement
@@ -38,7 +38,6 @@ CHUNK = 65_536
 FRESH_SWEEPS = 8
 # Rows up to which they are calibrated: asked for, or as many as the data have.
 _CALIBRATED, _AS_THE_DATA = 200_000, 5_000_000
-_MUCH = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,53 +116,13 @@ class PrivateModel:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What a user of the rows should know, from public numbers alone."""
-        return (*self._merged(), *self._late(), *self._too_wide(), *self._too_noisy())
+        """What a user of the rows should know, from public numbers and what was measured alone."""
+        return notes.of(self.domain, self.measured, len(self.columns), self.noise_of_pairs)
 
-    def _late(self) -> tuple[str, ...]:
-        late = [repr(self.columns[v.columns[1]]) for v in self.measured.variables.details]
-        if not late:
-            return ()
-        return (f"Codes that depend on other columns only by way of their group: {listed(late, 12)}.",)
-
-    def _merged(self) -> tuple[str, ...]:
-        every, classes = self.measured.variables.every, self.measured.classes
-        named = [
-            f"'{labels.name_of(self.domain, v)}' ({v.size:,} as {int(c.max()) + 1})"
-            for v, c in zip(every, classes, strict=True)
-            if c is not None
-        ]
-        if not named:
-            return ()
-        return (
-            "Levels that few people have were put together before pairs of columns were measured, as "
-            f"finely as noise allows: {listed(named, 12)}. Each is as frequent as was measured, and depends "
-            "on other columns as the levels beside it do.",
-        )
-
-    def _too_wide(self) -> tuple[str, ...]:
-        may = set(candidates(self.measured.sizes))
-        every = self.measured.variables.every
-        names = [labels.name_of(self.domain, v) for v in every]
-        wide = [p for p in combinations(range(len(every)), 2) if p not in may]
-        if not wide:
-            return ()
-        named = listed([f"'{names[a]}' with '{names[b]}'" for a, b in wide], 12)
-        return (
-            f"Pairs of columns with more than {MAX_CELLS:,} combinations were not measured and come out as "
-            f"if independent, but for what other columns say of both: {named}.",
-        )
-
-    def _too_noisy(self) -> tuple[str, ...]:
-        if self.noise_of_pairs < _MUCH:
-            return ()
-        pairs = len(self.columns) * (len(self.columns) - 1) // 2
-        return (
-            f"With this budget and about {self.rows:,} rows, {len(self.measured.pairs)} of {pairs} pairs of "
-            "columns were measured, and noise hides most of how columns depend on each other. Expect tables "
-            "of two columns hardly better than if all columns were independent. No private method does much "
-            "better here: it takes more rows, fewer levels or a larger epsilon.",
-        )
+    @cached_property
+    def unmeasured(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of columns, or of columns that are one, of which no table was measured."""
+        return notes.unmeasured(self.domain, self.measured)
 
     # -- counts ----------------------------------------------------------------------------------
 
@@ -182,6 +141,40 @@ class PrivateModel:
         """
         estimates.require_measured(self.domain, columns)
         return noisy_table(self.domain, self.measured, [self.domain.place(c) for c in columns], about)
+
+    def mean(self, column: str, *, by: str | None = None, about: About = "data") -> NoisyCoefficients:
+        """The mean of a number, or of yes and no, in all or by the levels of another column, with errors.
+
+        by: its pair with the column must have been measured. about: as of `table`. `difference` of what comes
+        back compares two levels.
+        """
+        estimates.require_measured(self.domain, [column, *([] if by is None else [by])])
+        return self._least_squares(*linear_models.means(self.domain, column, by), about)
+
+    def regression(
+        self, outcome: str, columns: Sequence[str], *, categories: Sequence[str] = (), about: About = "data"
+    ) -> NoisyCoefficients:
+        """Least squares of a number, or of yes and no, with standard errors; every pair must be measured.
+
+        columns: numbers as the middle of their bins, others by level against the first, with a constant.
+        categories: numbers to be taken by level. about: as of `table`.
+        """
+        estimates.require_measured(self.domain, [*columns, outcome])
+        found = linear_models.regression(self.domain, outcome, columns, categories)
+        return self._least_squares(*found, about)
+
+    def _least_squares(
+        self,
+        features: list[linear_models.RegressionTerm],
+        outcome: linear_models.RegressionTerm,
+        about: About,
+    ) -> NoisyCoefficients:
+        linear_models.require_known(about, self.plan)
+        cells = self.measured.variables.decode(
+            self.refinement.fresh(self.potentials.particles, Key.from_seed(0))
+        )
+        rows = self.measured.variables.declared(cells)
+        return linear_models.least_squares(self.domain, self.measured, features, outcome, about, rows)
 
     def tabulate(self, sets: Iterable[Sequence[str]]) -> dict[tuple[str, ...], Counts]:
         """Several counts."""

@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 
 from sfumato.errors import SchemaError, listed
 from sfumato.schema import Kind
+from sfumato.synthesis import ties
 from sfumato.synthesis.constraints import Zero
 from sfumato.synthesis.domain import Domain, narrow
 from sfumato.synthesis.private.grain import Ends, grid
 from sfumato.synthesis.private.layout import Bools, Ints
 
 MAX_STATES = 2**15  # of a variable of several columns
-_MOST_CELLS = 2**24  # of a table of what can be
 _LARGEST = 2**16  # states have 16 bits
 FINE = 32  # states up to which nothing is merged in pairs, and bins that stay apart there
 _TIED = 0.6  # share of the combinations of two columns that can be, up to which they are one variable
@@ -127,7 +127,7 @@ class DomainVariables:
                 f"columns with more than {_LARGEST:,} levels: {listed(large)}.",
                 hint="group the levels first (a hierarchy), or leave the columns out",
             )
-        groups = _groups(sizes, zeros)
+        groups = ties.tied(sizes, zeros, _TIED, MAX_STATES)
         within = {(domain.place(c.group), domain.place(c.column)) for c in domain.details.values()}
         late = sorted((g, d) for g, d in within if (d,) in groups)
         groups = [g for g in groups if g not in [(d,) for _, d in late]]
@@ -164,7 +164,7 @@ class DomainVariables:
         """Those that pairs are measured of, then the details."""
         return (*self.every, *self.details)
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """How many states each has."""
         return tuple(v.size for v in self.all)
@@ -218,66 +218,13 @@ class DomainVariables:
         return out
 
 
-def _groups(sizes: Sequence[int], zeros: Sequence[Zero]) -> list[tuple[int, ...]]:
-    """Columns put together, the tightest ties first, as long as their states are not too many."""
-    home: dict[int, tuple[int, ...]] = {j: (j,) for j in range(len(sizes))}
-    ties = _ties(sizes, zeros)
-    shares = {pair: float(table.mean()) for pair, table in ties.items()}
-    for (a, b), share in sorted(shares.items(), key=lambda item: (item[1], item[0])):
-        both = tuple(sorted({*home[a], *home[b]}))
-        if share > _TIED or home[a] == home[b] or math.prod(sizes[j] for j in both) > _MOST_CELLS:
-            continue
-        if _states(both, sizes, zeros, ties).shape[1] <= MAX_STATES:
-            home.update(dict.fromkeys(both, both))
-    return list(dict.fromkeys(home[j] for j in range(len(sizes))))
-
-
-def _ties(sizes: Sequence[int], zeros: Sequence[Zero]) -> dict[tuple[int, int], Bools]:
-    """Of columns that constraints are about by twos: which of their combinations can be."""
-    ties: dict[tuple[int, int], Bools] = {}
-    for zero in zeros:
-        if len(zero.columns) != 2 or math.prod(sizes[j] for j in zero.columns) > _MOST_CELLS:
-            continue
-        (a, first), (b, second) = sorted(zip(zero.columns, zero.masks, strict=True), key=lambda pair: pair[0])
-        table = ties.setdefault((a, b), np.ones((sizes[a], sizes[b]), bool))
-        table[np.ix_(first, second)] = False
-    return ties
-
-
-def _states(
-    columns: Sequence[int],
-    sizes: Sequence[int],
-    zeros: Sequence[Zero],
-    ties: Mapping[tuple[int, int], Bools],
-) -> Ints:
-    """The combinations of some columns that can be, (columns, states); no further than beyond the most."""
-    states = np.zeros((0, 1), np.int64)
-    for number, column in enumerate(columns):
-        wide = np.repeat(states, sizes[column], axis=1)
-        states = np.concatenate([wide, np.tile(np.arange(sizes[column]), states.shape[1])[None]])
-        known = columns[: number + 1]
-        kept = np.ones(states.shape[1], bool)
-        for place, other in enumerate(known[:-1]):
-            if (other, column) in ties:
-                kept &= ties[other, column][states[place], states[number]]
-        states = states[:, kept]
-        for zero in zeros:
-            if len(zero.columns) > 2 and column in zero.columns and set(zero.columns) <= set(known):
-                places = [known.index(c) for c in zero.columns]
-                hit = np.logical_and.reduce([m[states[p]] for m, p in zip(zero.masks, places, strict=True)])
-                states = states[:, ~hit]
-        if states.shape[1] > MAX_STATES:
-            break
-    return states
-
-
 def _variable(
     columns: tuple[int, ...], sizes: Sequence[int], zeros: Sequence[Zero], within: set[tuple[int, int]]
 ) -> Variable:
     """Its levels are its columns, but for those that say nearly as much as the states do."""
     if len(columns) == 1:
         return Variable(columns, np.arange(sizes[columns[0]])[None])
-    states = _states(columns, sizes, zeros, _ties(sizes, zeros))
+    states = ties.combinations_of(columns, sizes, zeros, MAX_STATES)
     if not states.shape[1]:
         raise SchemaError("the constraints leave nothing that can be.", hint="they contradict each other")
     # A group first: groups are the levels of a tree.

@@ -7,7 +7,7 @@ import heapq
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._compilation import compiled
+from sfumato._compilation import compiled, compiled_lean
 from sfumato.anonymization.local._kernels.boxes import join, joined, loss_of
 from sfumato.anonymization.local._kernels.neighbours import (
     BoxTree,
@@ -21,7 +21,7 @@ from sfumato.anonymization.local.forest import HierarchyForest
 BUCKET = 6
 
 
-@compiled
+@compiled_lean
 def merger_at_least(low: float, na: int, la: float, least: int, most: float, k: int) -> float:
     """No merger of a with a class of a tree node is cheaper.
 
@@ -36,7 +36,7 @@ def merger_at_least(low: float, na: int, la: float, least: int, most: float, k: 
     return min((a + least * b) / (na + least), (a + (k - na) * b) / k)
 
 
-@compiled
+@compiled_lean
 def cheapest(
     f: HierarchyForest, t: BoxTree, x: NDArray[np.int32], size: NDArray[np.int64], loss: NDArray[np.float64],
     dead: NDArray[np.bool_], stack: NDArray[np.int64], a: int, k: int,
@@ -75,7 +75,7 @@ def cheapest(
     return best, partner
 
 
-@compiled
+@compiled_lean
 def stamped(a: int, b: int) -> int:
     """The versions of two classes in one number; that of b wraps: at worst a cost is out of date."""
     return int(a * 65536 + b % 65536)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._compilation import compiled
+from sfumato._compilation import compiled, compiled_lean
 from sfumato.anonymization.local._kernels.boxes import joined, lub
 from sfumato.anonymization.local._kernels.neighbours import BoxTree, beside, joined_at_least, opened
 from sfumato.anonymization.local.forest import HierarchyForest
@@ -24,7 +24,7 @@ from sfumato.anonymization.local.forest import HierarchyForest
 TINY = 1e-12
 
 
-@compiled
+@compiled_lean
 def collected(
     f: HierarchyForest, t: BoxTree, x: NDArray[np.int32], r: int, limit: float, found: NDArray[np.int64],
     cost: NDArray[np.float64], stack: NDArray[np.int64],

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._compilation import compiled
+from sfumato._compilation import compiled, compiled_lean
 from sfumato.anonymization.local.forest import HierarchyForest
 
 
-@compiled
+@compiled_lean
 def lub(f: HierarchyForest, j: int, a: int, b: int) -> int:
     """The lowest node of column j above a and b. Parents have larger numbers: the smaller one climbs."""
     if a == b:
@@ -28,7 +28,14 @@ def lub(f: HierarchyForest, j: int, a: int, b: int) -> int:
     return a
 
 
-@compiled
+@compiled_lean
+def copy_box(to: NDArray[np.int32], x: NDArray[np.int32]) -> None:
+    """`to` becomes x."""
+    for j in range(len(x)):
+        to[j] = x[j]
+
+
+@compiled_lean
 def loss_of(f: HierarchyForest, x: NDArray[np.int32]) -> float:
     """L(x): what a row loses that is released as box x; the weighted mean over the columns."""
     total = 0.0
@@ -37,7 +44,7 @@ def loss_of(f: HierarchyForest, x: NDArray[np.int32]) -> float:
     return total
 
 
-@compiled
+@compiled_lean
 def joined(f: HierarchyForest, x: NDArray[np.int32], y: NDArray[np.int32]) -> float:
     """L(x v y), the loss of the smallest box around two."""
     total = 0.0
@@ -50,7 +57,7 @@ def joined(f: HierarchyForest, x: NDArray[np.int32], y: NDArray[np.int32]) -> fl
     return total
 
 
-@compiled
+@compiled_lean
 def join(f: HierarchyForest, x: NDArray[np.int32], y: NDArray[np.int32]) -> bool:
     """x becomes x v y; whether that changed it."""
     changed = False
@@ -62,7 +69,7 @@ def join(f: HierarchyForest, x: NDArray[np.int32], y: NDArray[np.int32]) -> bool
     return changed
 
 
-@compiled
+@compiled_lean
 def draw(state: NDArray[np.uint64]) -> int:
     """The next of 2**32 numbers (xorshift64*). It steers the search; no promise rests on it."""
     s = state[0]
@@ -73,7 +80,7 @@ def draw(state: NDArray[np.uint64]) -> int:
     return int((s * np.uint64(2685821657736338717)) >> np.uint64(32))
 
 
-@compiled
+@compiled_lean
 def below(state: NDArray[np.uint64], m: int) -> int:
     """A number from 0 to m - 1."""
     return (draw(state) * m) >> 32

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._compilation import compiled
-from sfumato.anonymization.local._kernels.boxes import below, draw, join, joined, loss_of, lub
+from sfumato._compilation import compiled, compiled_lean
+from sfumato.anonymization.local._kernels.boxes import below, copy_box, draw, join, joined, loss_of, lub
 from sfumato.anonymization.local.forest import HierarchyForest
 
 CLASSES = 48  # most classes a pool can be clustered into
@@ -58,7 +58,7 @@ def new_pool(q: int, k: int) -> Pool:
     )  # fmt: skip
 
 
-@compiled
+@compiled_lean
 def widen(f: HierarchyForest, p: Pool, j: int, old: int, new: int, count: int) -> None:
     """far follows the node of column j from `old` (-1: none yet) to `new`."""
     w = f.width[j]
@@ -82,7 +82,7 @@ def widen(f: HierarchyForest, p: Pool, j: int, old: int, new: int, count: int) -
         p.far[i] += to[leaf[i]] - was[leaf[i]]
 
 
-@compiled
+@compiled_lean
 def absorb(f: HierarchyForest, x: NDArray[np.int32], p: Pool, g: int, i: int, take: int, count: int) -> None:
     """`take` rows of combination i join class g; its box and `far` follow."""
     p.part[g, i] += take
@@ -95,7 +95,7 @@ def absorb(f: HierarchyForest, x: NDArray[np.int32], p: Pool, g: int, i: int, ta
             widen(f, p, j, old, new, count)
 
 
-@compiled
+@compiled_lean
 def grow(
     f: HierarchyForest, x: NDArray[np.int32], p: Pool, m: int, total: int, g: int, k: int, whole: bool,
     rng: NDArray[np.uint64],
@@ -121,7 +121,7 @@ def grow(
     p.part[g, :m] = 0
     p.part[g, seed] = take
     p.left[seed] -= take
-    p.box[g] = x[p.who[seed]]
+    copy_box(p.box[g], x[p.who[seed]])
     now = loss_of(f, p.box[g])
     if size < k:
         for j in range(x.shape[1]):
@@ -161,7 +161,7 @@ def grow(
     return int(size)
 
 
-@compiled
+@compiled_lean
 def members(f: HierarchyForest, x: NDArray[np.int32], p: Pool, m: int, g: int) -> int:
     """The combinations of class g, in `mine`, and in behind[e] the box around those from e on; how many."""
     count = 0
@@ -169,14 +169,14 @@ def members(f: HierarchyForest, x: NDArray[np.int32], p: Pool, m: int, g: int) -
         if p.part[g, i] > 0:
             p.mine[count] = i
             count += 1
-    p.behind[count - 1] = x[p.who[p.mine[count - 1]]]
+    copy_box(p.behind[count - 1], x[p.who[p.mine[count - 1]]])
     for e in range(count - 2, -1, -1):
-        p.behind[e] = p.behind[e + 1]
+        copy_box(p.behind[e], p.behind[e + 1])
         join(f, p.behind[e], x[p.who[p.mine[e]]])
     return count
 
 
-@compiled
+@compiled_lean
 def relocate(
     f: HierarchyForest, x: NDArray[np.int32], p: Pool, m: int, groups: int, g: int, k: int, whole: bool
 ) -> bool:
@@ -199,11 +199,11 @@ def relocate(
             less = p.loss[g]
             if t == p.part[g, i]:
                 if seen:
-                    p.between[:] = p.before
+                    copy_box(p.between, p.before)
                     if e + 1 < count:
                         join(f, p.between, p.behind[e + 1])
                 else:
-                    p.between[:] = p.behind[e + 1]
+                    copy_box(p.between, p.behind[e + 1])
                 less = loss_of(f, p.between)
             best = (p.size[g] - t) * (p.loss[g] - less) + t * p.loss[g] - 1e-9
             for h in range(groups):
@@ -216,7 +216,7 @@ def relocate(
             if found >= 0:
                 moved = True
                 if t == p.part[g, i]:
-                    p.box[g] = p.between
+                    copy_box(p.box[g], p.between)
                     p.loss[g] = less
                 p.part[g, i] -= t
                 p.size[g] -= t
@@ -228,12 +228,12 @@ def relocate(
             if seen:
                 join(f, p.before, y)
             else:
-                p.before[:] = y
+                copy_box(p.before, y)
                 seen = True
     return moved
 
 
-@compiled
+@compiled_lean
 def polish(
     f: HierarchyForest, x: NDArray[np.int32], p: Pool, m: int, groups: int, k: int, whole: bool
 ) -> None:
@@ -247,11 +247,11 @@ def polish(
             break
 
 
-@compiled
+@compiled_lean
 def put(f: HierarchyForest, x: NDArray[np.int32], p: Pool, i: int, g: int) -> None:
     """All that is left of combination i goes to class g."""
     if p.size[g] == 0:
-        p.box[g] = x[p.who[i]]
+        copy_box(p.box[g], x[p.who[i]])
     join(f, p.box[g], x[p.who[i]])
     p.part[g, i] += p.left[i]
     p.size[g] += p.left[i]
@@ -259,7 +259,7 @@ def put(f: HierarchyForest, x: NDArray[np.int32], p: Pool, i: int, g: int) -> No
     p.loss[g] = loss_of(f, p.box[g])
 
 
-@compiled
+@compiled_lean
 def cluster(
     f: HierarchyForest, x: NDArray[np.int32], p: Pool, m: int, total: int, k: int, whole: bool,
     rng: NDArray[np.uint64],

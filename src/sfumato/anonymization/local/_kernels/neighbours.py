@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._compilation import compiled
+from sfumato._compilation import compiled, compiled_lean
 from sfumato.anonymization.local._kernels.boxes import join, joined, loss_of, lub
 from sfumato.anonymization.local.forest import HierarchyForest
 
@@ -36,7 +36,7 @@ class BoxTree(NamedTuple):
     most: NDArray[np.float64]
 
 
-@compiled
+@compiled_lean
 def child_towards(f: HierarchyForest, j: int, top: int, node: int) -> int:
     """The child of `top` above `node`; `top` itself if they are the same."""
     base = f.base[j]
@@ -45,7 +45,7 @@ def child_towards(f: HierarchyForest, j: int, top: int, node: int) -> int:
     return node
 
 
-@compiled
+@compiled_lean
 def split_column(
     f: HierarchyForest, x: NDArray[np.int32], items: NDArray[np.int64], box: NDArray[np.int32]
 ) -> int:
@@ -141,7 +141,7 @@ def planted_tree(
     )  # fmt: skip
 
 
-@compiled
+@compiled_lean
 def joined_at_least(f: HierarchyForest, x: NDArray[np.int32], v: NDArray[np.int32]) -> float:
     """No y under v has L(x v y) below this: per column L of x where v is above x, else of lub(x, v)."""
     total = 0.0
@@ -151,7 +151,7 @@ def joined_at_least(f: HierarchyForest, x: NDArray[np.int32], v: NDArray[np.int3
     return total
 
 
-@compiled
+@compiled_lean
 def opened(t: BoxTree, v: int, stack: NDArray[np.int64], top: int) -> int:
     """Put the children of a node on the stack; its new height."""
     for c in range(t.child[v], t.child[v] + t.children[v]):
@@ -160,7 +160,7 @@ def opened(t: BoxTree, v: int, stack: NDArray[np.int64], top: int) -> int:
     return top
 
 
-@compiled
+@compiled_lean
 def beside(t: BoxTree, node: int, came: int, stack: NDArray[np.int64]) -> int:
     """A walk up the tree: on the empty stack, what is under a node besides the child one came from."""
     if t.children[node] == 0:
@@ -174,7 +174,7 @@ def beside(t: BoxTree, node: int, came: int, stack: NDArray[np.int64]) -> int:
     return top
 
 
-@compiled
+@compiled_lean
 def nearest_few(
     f: HierarchyForest, t: BoxTree, x: NDArray[np.int32], target: NDArray[np.int32], own: int, leaf: int,
     found: NDArray[np.int64], cost: NDArray[np.float64], stack: NDArray[np.int64],

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._compilation import compiled
-from sfumato.anonymization.local._kernels.boxes import below, draw
+from sfumato._compilation import compiled, compiled_lean
+from sfumato.anonymization.local._kernels.boxes import below, copy_box, draw
 from sfumato.anonymization.local._kernels.clusters import CLASSES, TINY, Pool, cluster, new_pool
 from sfumato.anonymization.local.forest import HierarchyForest
 
@@ -35,7 +35,7 @@ class PoolState(NamedTuple):
     tops: NDArray[np.int64]
 
 
-@compiled
+@compiled_lean
 def place(s: PoolState, c: int, i: int, rows: int) -> None:
     """A new piece: `rows` of combination i in class c."""
     s.tops[0] -= 1
@@ -47,14 +47,14 @@ def place(s: PoolState, c: int, i: int, rows: int) -> None:
     s.home[i] = c
 
 
-@compiled
+@compiled_lean
 def place_all(s: PoolState, label: NDArray[np.int64], of: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
     """All pieces of a partition."""
     for i in range(len(of)):
         place(s, label[i], of[i], rows[i])
 
 
-@compiled
+@compiled_lean
 def owners(s: PoolState, owner: NDArray[np.int64]) -> None:
     """owner: (pieces,), becomes the class of each piece."""
     for c in range(len(s.head)):
@@ -64,7 +64,7 @@ def owners(s: PoolState, owner: NDArray[np.int64]) -> None:
             e = s.after[e]
 
 
-@compiled
+@compiled_lean
 def gather(
     s: PoolState, near: NDArray[np.int32], p: Pool, chosen: NDArray[np.int64], wanted: int,
     seen: NDArray[np.int32], rng: NDArray[np.uint64],
@@ -124,7 +124,7 @@ def gather(
     return classes, kept, total
 
 
-@compiled
+@compiled_lean
 def commit(s: PoolState, p: Pool, m: int, groups: int, chosen: NDArray[np.int64], classes: int) -> None:
     """The new classes take the place of the chosen ones."""
     for r in range(classes):
@@ -145,7 +145,7 @@ def commit(s: PoolState, p: Pool, m: int, groups: int, chosen: NDArray[np.int64]
         c = s.free_classes[s.tops[1]]
         s.size[c] = p.size[g]
         s.loss[c] = p.loss[g]
-        s.box[c] = p.box[g]
+        copy_box(s.box[c], p.box[g])
         s.head[c] = -1
         for i in range(m):
             if p.part[g, i]:

@@ -17,10 +17,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._compilation import compiled
+from sfumato._compilation import compiled_lean
 
 
-@compiled
+@compiled_lean
 def parted(
     order: NDArray[np.int32],
     start: NDArray[np.int32],
@@ -77,7 +77,7 @@ def parted(
     return boxes, place
 
 
-@compiled
+@compiled_lean
 def cheapest_of(
     order: NDArray[np.int32],
     start: NDArray[np.int32],
@@ -95,7 +95,7 @@ def cheapest_of(
             cheapest[order[p]] = min(cheapest[order[p]], loss)
 
 
-@compiled
+@compiled_lean
 def priced(
     order: NDArray[np.int32],
     start: NDArray[np.int32],

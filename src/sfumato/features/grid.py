@@ -18,15 +18,14 @@ from numpy.typing import NDArray
 
 from sfumato.counts import Codebook
 from sfumato.errors import DataError, ParameterError, SchemaError, listed
-from sfumato.prediction.inputs import Feature
-from sfumato.schema import Column, Kind, Provenance, Role, Schema
+from sfumato.features.columns import NAMING, PLAIN, telling
+from sfumato.features.inputs import Feature
+from sfumato.schema import Column, Kind, Provenance, Schema
 from sfumato.schema.domains import ADVICE, without_public_domain
 from sfumato.table import Table
 
 Codes = NDArray[np.int64]
 STEPS = 16  # of a number of which only the bounds are declared; a power of two, so that halves can be merged
-_LEFT_OUT = (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT)
-_KINDS = {Kind.NUMERIC: "number", Kind.FLAG: "flag", Kind.NOMINAL: "category", Kind.ORDINAL: "category"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +57,7 @@ class Axis:
             "missing_allowed": self.book.missing,
         }  # fmt: skip
         if column.edges is None:
-            return Feature(kind=_KINDS[column.kind], levels=tuple(self.book.levels.to_pylist()), **shared)
+            return Feature(kind=PLAIN[column.kind], levels=tuple(self.book.levels.to_pylist()), **shared)
         edges = [float(e) for e in column.edges]  # type: ignore[arg-type]
         places = self.groups(most)[: self.bins]
         starts = [i for i in range(1, self.bins) if places[i] != places[i - 1]]
@@ -86,7 +85,7 @@ class FeatureGrid:
         chosen = (
             list(schema.select(names))
             if names is not None
-            else [c for c in schema if c.role not in _LEFT_OUT and c.name != target]
+            else telling(schema, () if target is None else (target,))
         )
         faults = _faults(chosen, target)
         if faults:
@@ -164,15 +163,15 @@ def _faults(chosen: Sequence[Column], target: str | None) -> list[str]:
         faults.append("no feature is left")
     if target is not None and target in [c.name for c in chosen]:
         faults.append("the target is among the features")
-    odd = [repr(c.name) for c in chosen if c.kind not in _KINDS]
+    odd = [repr(c.name) for c in chosen if c.kind not in PLAIN]
     if odd:
         faults.append(
             f"days, lists of codes and free text cannot be features: {listed(odd)} (make numbers of them)"
         )
-    naming = [repr(c.name) for c in chosen if c.role in _LEFT_OUT]
+    naming = [repr(c.name) for c in chosen if c.role in NAMING]
     if naming:
         faults.append(f"columns that name people, and weights, cannot be features: {listed(naming)}")
-    private = without_public_domain(c for c in chosen if c.kind in _KINDS)
+    private = without_public_domain(c for c in chosen if c.kind in PLAIN)
     if private:
         faults.append(private)
     endless = [

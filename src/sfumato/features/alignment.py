@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from sfumato.counts import Codebook
 from sfumato.errors import DataError, ParameterError
+from sfumato.features.design import one_hot
+from sfumato.features.numbers import Floats
 from sfumato.schema import Column
 from sfumato.table import Table
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Coding = Literal["dummy", "numeric"]
 _MOST = 1_000  # levels of one column
@@ -47,8 +48,7 @@ class Aligned:
             return codes.astype(np.float64)
         if coding != "dummy":
             raise ParameterError("coding must be dummy or numeric.", hint="coding='dummy'")
-        parts = [np.eye(size)[codes[:, j]][:, 1:] for j, size in enumerate(self.sizes)]
-        return np.hstack(parts)
+        return one_hot(codes, self.sizes, first=1)
 
 
 def align(tables: Sequence[Table], columns: Sequence[str]) -> Aligned:
@@ -87,15 +87,3 @@ def _book(described: Sequence[Column], arrays: Sequence[pa.ChunkedArray]) -> Cod
         )
     values = pa.concat_arrays([pc.unique(a.combine_chunks()) for a in arrays])
     return Codebook.of_values(first, values)
-
-
-def numbers(table: Table, name: str) -> Floats:
-    """A column as floats; missing and infinite cells are refused."""
-    table.schema.require([name])
-    if table.schema[name].type in ("text", "date", "datetime", "instant"):
-        raise ParameterError(f"column '{name}' holds no numbers.", hint="name a numeric column")
-    found = table.select([name]).to_arrow().column(name).cast("float64", safe=False)
-    values: Floats = found.to_numpy(zero_copy_only=False).astype(np.float64)
-    if not np.isfinite(values).all():
-        raise DataError(f"column '{name}' has missing or infinite cells.", hint="leave those rows out first")
-    return values
