@@ -65,11 +65,11 @@ def test_the_parts_of_the_long_tests_are_all_of_them(tmp_path: Path) -> None:
     # One process for all parts: most of its time goes to loading pytest's plugins.
     play = (
         "import os, sys, pytest\n"
+        "options = ['-p', 'conftest', '-p', 'no:schemathesis', '-qq', '--collect-only', '-v', '-m', 'soak']\n"
         "for part in ('', '1/3', '2/3', '3/3'):\n"
         "    os.environ['SFUMATO_PART'] = part\n"
         "    print('part', part, flush=True)\n"
-        "    pytest.main(['-p', 'conftest', '-p', 'no:schemathesis', '-qq', '--collect-only', '-m', 'soak', '-v',"
-        " sys.argv[1]])\n"
+        "    pytest.main([*options, sys.argv[1]])\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", play, str(tmp_path)],
