@@ -40,8 +40,8 @@ def loinc(code: str) -> dict[str, Any]:
     return {"coding": [{"system": "http://loinc.org", "code": code}]}
 
 
-def observation(code: str, days: float = 1, **more: Any) -> dict[str, Any]:
-    when = datetime.now(UTC) - timedelta(days=days)
+def observation(code: str, days: float = 1, now: datetime | None = None, **more: Any) -> dict[str, Any]:
+    when = (now or datetime.now(UTC)) - timedelta(days=days)
     return {
         "resourceType": "Observation", "id": f"o-{code}", "status": "final", "code": loinc(code),
         "subject": {"reference": "Patient/p1"}, "effectiveDateTime": when.strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -53,20 +53,20 @@ def measured(code: str, value: float, unit: str, days: float = 1, **more: Any) -
     return observation(code, days, **({"valueQuantity": quantity(value, unit)} | more))
 
 
-def everything() -> list[dict[str, Any]]:
-    """All that the mapping wants: glucose in mmol/L, blood pressure as components."""
+def everything(now: datetime | None = None) -> list[dict[str, Any]]:
+    """All that the mapping wants, a day before: glucose in mmol/L, blood pressure as components."""
     pressure = [
         {"code": loinc("8480-6"), "valueQuantity": quantity(128, "mm[Hg]")},
         {"code": loinc("8462-4"), "valueQuantity": quantity(82, "mm[Hg]")},
     ]
     return [
         PATIENT,
-        measured("15074-8", 7.2, "mmol/L"),
-        measured("39156-5", 25, "kg/m2"),
-        observation(PANEL, component=pressure),
-        observation("11996-6", valueInteger=2),
-        observation("77592-4", valueCodeableConcept=loinc("LA1")),
-        observation("99999-1", valueBoolean=False),
+        measured("15074-8", 7.2, "mmol/L", now=now),
+        measured("39156-5", 25, "kg/m2", now=now),
+        observation(PANEL, now=now, component=pressure),
+        observation("11996-6", now=now, valueInteger=2),
+        observation("77592-4", now=now, valueCodeableConcept=loinc("LA1")),
+        observation("99999-1", now=now, valueBoolean=False),
         {
             "resourceType": "Condition", "id": "c1", "subject": {"reference": "Patient/p1"},
             "code": {"coding": [{"system": "http://snomed.info/sct", "code": "160303001"}]},

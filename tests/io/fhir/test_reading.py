@@ -36,7 +36,8 @@ def read(mapping: Mapping, resources: list[dict[str, Any]], **more: Any) -> Pati
 
 
 def test_every_feature_is_found_and_its_origin_told(mapping: Mapping) -> None:
-    reading = read(mapping, everything(), check=faults_of, now=datetime(2026, 11, 17, tzinfo=UTC))
+    now = datetime(2026, 11, 17, tzinfo=UTC)  # the day on which this patient is 45
+    reading = read(mapping, everything(now), check=faults_of, now=now)
     assert reading.missing == () and reading.skipped == {} and reading.patient == "Patient/p1"
     assert reading.row == {
         "age": 45, "sex": "female", "glucose": pytest.approx(129.71232), "bmi": 25.0, "systolic_bp": 128.0,
