@@ -208,6 +208,7 @@ def _audited(
     )
 
 
+@pytest.mark.soak
 def test_the_audit_refutes_neither_levels_nor_bounds() -> None:
     levels = sf.DomainSearch(epsilon=2.0, delta=0.001)
     nominal = Column("x", Kind.NOMINAL)

@@ -245,7 +245,7 @@ def check_run(folder: Path, case: int) -> str:
     return kind
 
 
-@pytest.mark.parametrize("part", range(5))
+@pytest.mark.parametrize("part", [pytest.param(i, marks=pytest.mark.soak if i > 1 else ()) for i in range(5)])
 def test_damaged_runs(tmp_path: Path, part: int) -> None:
     came_to = [check_run(tmp_path, case) for case in range(part * 50, part * 50 + 50)]
     assert {"release", "PlanError"} < set(came_to)

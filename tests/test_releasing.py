@@ -70,6 +70,7 @@ def test_the_bill_lists_what_the_lock_pins() -> None:
     assert first["ref"] == "sfumato" and any("numpy" in u for u in first["dependsOn"])
 
 
+@pytest.mark.soak
 def test_the_makers_of_cyclonedx_accept_the_bill() -> None:
     if peers.python_of("cyclonedx") is None:
         pytest.skip("the environment of cyclonedx was not built: make peers PEERS=cyclonedx")

@@ -141,14 +141,20 @@ def test_every_class_is_released_as_its_lowest_nodes(seed: int) -> None:
 
 CRITERIA: list[Criterion] = [
     KAnonymity(3) & LDiversity(2, "dx"),
+    KAnonymity(2) & TCloseness(0.4, "dx"),
+]
+FURTHER: list[Criterion] = [
     KAnonymity(2) & LDiversity(2, "dx", "entropy"),
     KAnonymity(3) & LDiversity(2, "dx", "recursive", c=2.0),
-    KAnonymity(2) & TCloseness(0.4, "dx"),
     AlphaK(0.6, 3, "dx"),
 ]
 
 
-@pytest.mark.parametrize("criterion", CRITERIA, ids=lambda c: c.describe())
+@pytest.mark.parametrize(
+    "criterion",
+    [*CRITERIA, *(pytest.param(c, marks=pytest.mark.soak) for c in FURTHER)],
+    ids=lambda c: c.describe(),
+)
 @given(seed=seeds)
 @settings(max_examples=10, deadline=None)
 def test_every_class_satisfies_any_criterion(criterion: Criterion, seed: int) -> None:

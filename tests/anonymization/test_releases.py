@@ -101,6 +101,7 @@ def test_each_released_cell_is_above_the_original(problem, k, share) -> None:
                 }
 
 
+@pytest.mark.soak
 def test_pycanon_agrees(peer, tmp_path, data_dir) -> None:
     quasi = ["sex", "age", "race", "marital-status"]
     table = sf.scan(data_dir / "adult" / "adult_arx_30162.parquet").select([*quasi, "occupation"])

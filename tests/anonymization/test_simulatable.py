@@ -67,6 +67,7 @@ ASKED = [
 ]
 
 
+@pytest.mark.soak
 @settings(max_examples=6, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1)), min_size=7, max_size=7),
@@ -122,7 +123,7 @@ def _tables(cells: int, rows: int) -> Iterator[tuple[int, ...]]:
     ("asked", "share"),
     [
         (sf.KAnonymity(2) & sf.KnownSearch("places"), 0.2),
-        (sf.KAnonymity(2) & sf.KnownSearch("places"), 0.7),
+        pytest.param(sf.KAnonymity(2) & sf.KnownSearch("places"), 0.7, marks=pytest.mark.soak),
         (sf.LDiversity(2, "dx") & sf.KnownSearch("both"), 0.7),
     ],
 )

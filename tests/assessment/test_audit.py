@@ -110,6 +110,7 @@ def test_it_exceeds_the_exact_epsilon_no_more_often_than_stated_in_thousands_of_
     assert passed <= stats.binom.isf(FALSE_ALARM, times, error)
 
 
+@pytest.mark.soak
 def test_the_choice_of_the_event_costs_no_validity_where_nothing_is_to_be_found() -> None:
     """The same law twice, many features: whatever is chosen was luck, and must not be confirmed."""
     generator, error, times = fresh(), 0.3, 100

@@ -299,7 +299,7 @@ def test_few_is_a_fifth() -> None:
     assert [few(c) for c in (1, 2, 3, 9, 13, 31)] == [0, 0, 1, 2, 3, 6]
 
 
-@pytest.mark.parametrize("with_control", [True, False])
+@pytest.mark.parametrize("with_control", [True, pytest.param(False, marks=pytest.mark.soak)])
 def test_an_identifier_in_a_disguise_is_seen(three, with_control: bool) -> None:  # type: ignore[no-untyped-def]
     """Whoever knows an identifier can turn it round or hash it: beside other people's rows it still tells."""
     original, control, rest = (

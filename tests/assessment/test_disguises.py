@@ -136,6 +136,7 @@ def test_codes_are_read_by_each_other(three: tuple[pd.DataFrame, ...]) -> None:
         assert right.mean() > 0.9, name
 
 
+@pytest.mark.soak
 def test_files_without_a_row_per_person_are_refused(three: tuple[pd.DataFrame, ...]) -> None:
     frame = three[0].astype(str)
     for turned in (frame.reset_index().melt(id_vars="index"), frame.T.reset_index().rename(columns=str)):

@@ -107,6 +107,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.soak
 def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     script, cache, log, out = (tmp_path / n for n in ("run.py", "cache", "log.txt", "map.parquet"))
     script.write_text(SCRIPT)

@@ -33,6 +33,7 @@ def evident(*scores: float, row: list[int] | None = None) -> CopyEvidence:
     return CopyEvidence(np.array(scores), np.arange(len(scores)) if row is None else np.array(row))
 
 
+@pytest.mark.soak
 def test_in_files_of_other_people_fewer_than_one_is_named() -> None:
     """At most n / (c + 1) on average by evidence alone, fewer by both. False alarm: one in a million each."""
     rng = np.random.default_rng()

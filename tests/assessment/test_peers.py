@@ -91,6 +91,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: write(part, folder / f"{name}.csv") for name, part in parts.items()}
 
 
+@pytest.mark.soak
 def test_the_three_risks_agree_with_anonymeter(peer: Ask, files: dict[str, Path]) -> None:
     """Both draw the people they attack: rates of n attacks each differ by less than five standard errors."""
     known, secret = ["age_years", "sex", "race", "zip", "los_days"], "pay"

@@ -247,6 +247,7 @@ def exchanged(table: Table, rounds: int, k: int, known: tuple[str, ...]) -> Iter
         yield align(table.select(columns), release.data.select(columns), bins=100), own
 
 
+@pytest.mark.soak
 @pytest.mark.filterwarnings("ignore::sfumato.errors.SfumatoWarning")
 def test_what_is_kept_gives_away_who_differs_from_their_group() -> None:
     known = ("n0", "n1", "n2", "n3", "n4", "sex")

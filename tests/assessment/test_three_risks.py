@@ -200,6 +200,7 @@ def test_one_person_is_linked_with_an_interval_that_says_so() -> None:
 # -- draws -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.soak
 def test_more_attacks_add_people_to_those_of_fewer() -> None:
     """With everyone attacked it is the whole file: the mean of the first half and the rest."""
     original, control = files(6, 300)

@@ -320,6 +320,7 @@ def test_demo_cleans_up(tmp_path: Path, sfumato: Sfumato, monkeypatch: pytest.Mo
     assert everything(tmp_path) == set()
 
 
+@pytest.mark.soak
 def test_demo_runs_every_step_and_keeps_its_files(tmp_path: Path) -> None:
     """With nothing but its own lock installed, as `make demo` has it on a new machine."""
     light = environment_of(SOURCE.parent / "requirements-demo.lock", tmp_path / "light")

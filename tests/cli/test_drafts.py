@@ -50,6 +50,7 @@ def test_one_command_makes_a_draft_and_leaves_its_plan(sfumato, stays: Path) -> 
     assert "is there already" in sfumato("anonymize", stays, "--k", 5, "--out", "release").out
 
 
+@pytest.mark.soak
 def test_the_plan_gives_the_same_classes_elsewhere(sfumato, stays: Path) -> None:
     first = sfumato("anonymize", stays, "--k", 5, "--method", "optimal", "--out", "release", "--json")
     assert json.loads(first.out)["method"] == "optimal"
@@ -58,6 +59,7 @@ def test_the_plan_gives_the_same_classes_elsewhere(sfumato, stays: Path) -> None
     assert plans[0] == plans[1] and 'method = "optimal"' in plans[0]
 
 
+@pytest.mark.soak
 def test_the_determination_can_be_filled_after_a_default_run(sfumato, stays: Path) -> None:
     assert sfumato("init", stays, "--recipient", "agreement").code == 0
     plan = Path("plan.toml").read_text()
@@ -131,6 +133,7 @@ def test_a_refusal_leaves_nothing_behind(sfumato, stays: Path, settings: tuple[o
     assert sorted(path.name for path in stays.parent.iterdir()) == ["stays.csv"]
 
 
+@pytest.mark.soak
 def test_a_refusal_leaves_an_earlier_plan_as_it_was(sfumato, stays: Path) -> None:
     assert sfumato("anonymize", stays, "--k", 5, "--out", "release").code in (0, 1)
     plan = stays.parent / "release-plan" / "plan.toml"

@@ -141,6 +141,7 @@ def through(data: str) -> None:
     assert sf.scan_database("release/public").form == "omop 5.4" and sf.verify("release").ok
 
 
+@pytest.mark.soak
 def test_a_cdm_in_duckdb() -> None:
     with duckdb.connect("cdm.duckdb") as connection:
         for name, table in cdm_rows().items():
@@ -172,6 +173,7 @@ def test_a_plan_connects_to_no_other_machine_by_itself(monkeypatch: pytest.Monke
     assert CONSENT in ask("run", "plan.toml", "--out", "out", code=2)
 
 
+@pytest.mark.soak
 def test_a_synthetic_cdm_is_a_cdm_and_is_judged() -> None:
     saved(Path("cdm"), sf.samples.omop(80))
     ask("synthesize", "cdm", "--method", "linked", "--persons", "60", "--seed", "1", "--out", "drawn")
@@ -259,6 +261,7 @@ def test_a_file_that_cannot_be_read_is_named_and_not_its_neighbours():
     assert not Path("release").exists()
 
 
+@pytest.mark.soak
 @pytest.mark.filterwarnings("ignore::sfumato.SfumatoWarning")
 def test_a_release_whose_rows_hang_on_another_table_is_judged() -> None:
     """Records that name no visit hang on their persons when drawn: what cannot be compared is said."""

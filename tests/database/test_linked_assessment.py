@@ -26,6 +26,7 @@ def test_a_shift_keeps_gaps_and_weeks_hide_them() -> None:
     assert plain["stays again within 30 days"].value == 0
 
 
+@pytest.mark.soak
 def test_links_that_were_torn_are_seen() -> None:
     """Every patient gets the stays of the next one: marginals stay, what hangs together does not."""
     db = sf.samples.hospital(3_000)

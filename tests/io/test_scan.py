@@ -218,6 +218,7 @@ def test_any_bytes_under_any_suffix_give_a_clear_error(tmp_path, suffix, quiet):
         assert caught.value.hint
 
 
+@pytest.mark.soak
 def test_reading_keeps_little_in_memory(tmp_path):
     path = tmp_path / "long.csv"
     path.write_text("a,b\n" + "1,x\n" * 6_000_000)
@@ -231,6 +232,7 @@ def test_reading_keeps_little_in_memory(tmp_path):
     assert peak < 700_000  # kB; as Arrow text the columns alone would be past 100 MB, as Python objects a GB
 
 
+@pytest.mark.soak
 def test_messy_real_files(data_dir, quiet):
     seen = 0
     for path in [*data_dir.glob("**/*.csv"), *data_dir.glob("*/*.parquet")]:

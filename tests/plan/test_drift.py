@@ -168,6 +168,7 @@ def attacks(found: Any) -> set[str]:
     return {s.name.partition(",")[0] for s in assessment.scores if s.section == "attack"}
 
 
+@pytest.mark.soak
 def test_newcomers_are_attacked_with_both_releases(tmp_path: Path) -> None:
     ran(tmp_path)
     (tmp_path / "next.csv").write_text(rows(150), encoding="utf-8")  # the same 120, and thirty more

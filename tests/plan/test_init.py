@@ -164,6 +164,7 @@ CLAIMS = "desynpuf/desynpuf_inpatient_claims_2008_2010_s1.parquet"
 DAYS = {"CLM_FROM_DT", "CLM_THRU_DT", "CLM_ADMSN_DT", "NCH_BENE_DSCHRG_DT"}
 
 
+@pytest.mark.soak
 def test_a_part_of_diabetes(data_dir: Path, tmp_path: Path) -> None:
     of_real_data(
         part(data_dir / DIABETES, tmp_path, 1500), tmp_path, {"race", "gender", "age"}, "patient_nbr"
@@ -187,6 +188,7 @@ def test_inpatient_claims(data_dir: Path, tmp_path: Path) -> None:
     of_real_data(data_dir / CLAIMS, tmp_path, DAYS, "DESYNPUF_ID")
 
 
+@pytest.mark.soak
 def test_roles_of_inpatient_claims(data_dir: Path, tmp_path: Path) -> None:
     found = propose(str(part(data_dir / CLAIMS, tmp_path, 4000)), folder=tmp_path)
     assert set(found.of_role(Role.QUASI_IDENTIFIER)) == DAYS

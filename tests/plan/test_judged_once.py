@@ -73,10 +73,15 @@ def test_a_reason_and_another_form_judge_nothing_again(tmp_path: Path, calls: Ca
 
 @pytest.mark.parametrize(
     "text",
-    [LIMITED.replace("0.999", "0.5"), JUDGED + "\n[thresholds]\nrisk = 0.3\n",
-     LIMITED.replace('"quick"', '"normal"'), LIMITED.replace('"quick"', '"quick"\ntarget = "dx"')],
-    ids=["a limit", "another limit", "effort", "target"],
-)  # fmt: skip
+    [
+        pytest.param(LIMITED.replace("0.999", "0.5"), id="a limit"),
+        pytest.param(JUDGED + "\n[thresholds]\nrisk = 0.3\n", id="another limit", marks=pytest.mark.soak),
+        pytest.param(LIMITED.replace('"quick"', '"normal"'), id="effort"),
+        pytest.param(
+            LIMITED.replace('"quick"', '"quick"\ntarget = "dx"'), id="target", marks=pytest.mark.soak
+        ),
+    ],
+)
 def test_what_decides_the_judgement_judges_anew(tmp_path: Path, calls: Calls, text: str) -> None:
     ran(tmp_path, LIMITED)
     calls.new()

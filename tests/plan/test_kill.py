@@ -104,6 +104,7 @@ def killed_often(folder: Path, times: int, seed: int) -> int:
         zygote.end()
 
 
+@pytest.mark.soak
 def test_ten_kills_at_random_moments(tmp_path: Path) -> None:
     killed_often(tmp_path, 10, seed=random.SystemRandom().randrange(2**32))
 

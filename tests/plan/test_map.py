@@ -41,6 +41,7 @@ def _wide(draw: Draw, columns: int) -> dict[str, object]:
     }
 
 
+WIDE = ("twenty columns", "sixty columns")
 FILES: dict[str, Callable[[Draw], dict[str, object]]] = {
     "one column": lambda d: {"age": d.integers(0, 90, N)},
     "all columns unique": lambda d: {
@@ -70,7 +71,7 @@ def drawn(data: dict[str, object], **options: object) -> Frontier:
 
 @pytest.mark.filterwarnings("ignore::sfumato.errors.SfumatoWarning")
 @pytest.mark.parametrize(
-    "file", [pytest.param(f, marks=pytest.mark.soak if f == "sixty columns" else ()) for f in FILES]
+    "file", [pytest.param(f, marks=pytest.mark.soak if f in WIDE else ()) for f in FILES]
 )
 def test_every_method_gives_a_point_or_the_reason_why_not(file: str) -> None:
     found = drawn(FILES[file](np.random.default_rng(5)))

@@ -226,7 +226,9 @@ def killed_everywhere(zygote: Zygote, kind: str, folder: Path, every: int) -> li
     return lost
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(k, marks=() if k in ("private", "plan") else pytest.mark.soak) for k in KINDS]
+)
 def test_killed_before_many_steps_it_is_debited_once_and_nothing_that_is_finished_is_lost(
     zygote: Zygote, tmp_path: Path, kind: str
 ) -> None:

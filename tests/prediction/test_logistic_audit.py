@@ -68,6 +68,7 @@ def test_the_mechanism_passes_and_with_a_thousandth_of_the_noise_fails(
     assert audited(of_objective, 150).refutes()
 
 
+@pytest.mark.soak
 def test_rows_of_one_person_need_noise_for_all_of_them() -> None:
     """Eight rows of a person: with L = 8 it passes. 5,000 with noise for one: the laws hardly overlap."""
     assert not audited(lambda with_it: of_objective(with_it, most=8, rows=8), 120).refutes()

@@ -119,6 +119,7 @@ def test_what_is_published_passes_a_longer_audit(mechanism: Any, p: float, q: fl
     assert not found.refutes() and found.lower > 0.2
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("mechanism", [of_additive, of_forest])
 def test_too_little_noise_is_caught(mechanism: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts with a thousandth of their noise; every number else as it is."""

@@ -100,6 +100,7 @@ def script(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.soak
 def test_kill_restore_rotate_activate_and_roll_back(tmp_path: Path, released: Path, noisy: Path) -> None:
     state, models, copy = tmp_path / "state", tmp_path / "models", tmp_path / "copy"
     state.mkdir()

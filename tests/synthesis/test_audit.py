@@ -130,6 +130,7 @@ def test_a_domain_from_the_data_is_caught() -> None:
     assert any("domain from the data" in c.title for c in models[id(tables[0])].sample(1).guarantee)
 
 
+@pytest.mark.soak
 def test_a_missing_reset_is_caught() -> None:
     both = {"v0": ["v1"], "v1": ["v0"]}
     data, neighbour = tiny([(0, 1), (1, 0)] * 2, (2, 2)), tiny([(0, 1), (1, 0)] * 2 + [(1, 1)], (2, 2))

@@ -82,6 +82,7 @@ def test_wholly_synthetic_sets_cover(estimate: Estimate, truth: float) -> None:
     assert enough(hits(whole(estimate, truth)), RUNS)
 
 
+@pytest.mark.soak
 def test_one_set_taken_for_the_data_does_not_cover() -> None:
     """Its variance is that of the data, of the parameters and of the draw; an analyst sees a third of it."""
     runs, hit = 300, 0

@@ -279,6 +279,7 @@ def columns_audited(monkeypatch: pytest.MonkeyPatch, claim: float, visits: int, 
     return audit(mechanism, 0, 1, claim=PureDP(claim, unit=PERSON), draws=100, batch=50, error=1e-6)
 
 
+@pytest.mark.soak
 @pytest.mark.filterwarnings("ignore:(visits|tests). one person has")
 def test_an_audit_passes_and_one_of_rows_without_a_bound_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nine thousand visits are so many that the two laws do not overlap: nothing here is left to chance."""

@@ -192,6 +192,7 @@ def test_the_promise_names_what_constraints_take_from_it() -> None:
     assert free.sample(5).guarantee.claims[0].capped == ()
 
 
+@pytest.mark.soak
 def test_parts_keep_constraints_and_weights_too() -> None:
     rules: tuple[Constraint, ...] = (Never({"x0": 1, "x1": 0}),)
     method = LUGS(log_l=0.1, constraints=rules, weight="w")

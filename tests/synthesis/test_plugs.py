@@ -31,6 +31,7 @@ def distance(a: Any, b: Any) -> float:
     return float(np.mean(gaps))
 
 
+@pytest.mark.soak
 def test_processes_give_what_one_would() -> None:
     table = samples.discharges(6_000, seed=1).select(COLUMNS)
     fitted = PLUGS(METHOD, partitions=3, workers=2).fit(table)

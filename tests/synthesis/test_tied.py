@@ -40,7 +40,9 @@ def test_columns_that_tell_each_other_are_one() -> None:
     assert np.array_equal(variables.decode(states), codes)
 
 
-@pytest.mark.parametrize("delta", [1e-6, 0.0], ids=["zCDP", "pure"])
+@pytest.mark.parametrize(
+    "delta", [pytest.param(1e-6, id="zCDP", marks=pytest.mark.soak), pytest.param(0.0, id="pure")]
+)
 def test_every_single_column_is_as_without_constraints(delta: float) -> None:
     """At epsilon 60 noise moves less than 1% of a column; without one variable it was a third."""
     table = people(3_000, 2)
