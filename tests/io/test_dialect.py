@@ -44,7 +44,7 @@ def test_utf16_big_endian(tmp_path):
 
 
 def test_a_character_cut_by_the_head_is_not_an_encoding_fault(tmp_path):
-    text = "name,x\n" + "é,1\n" * 400_000
+    text = "name,x\n" + ("é" * 90 + ",1\n") * 8_000  # more than is looked at
     for shift in range(2):
         assert Dialect.detect(put(tmp_path, "a" * shift + text)).encoding == "utf-8"
 
