@@ -185,7 +185,7 @@ def looked_over(database: Database, recipe: LinkedRecipe, own: Key) -> tuple[dic
         named = [(c.name, c.type) for c in table.schema]
         try:
             prints[name] = fingerprint_batches(
-                _counted(checked(table, recipe.tables[name]), seen), named, own
+                _counted(checked(table, recipe.tables[name], recipe.integers), seen), named, own
             )
         except DataError as error:
             faults.append(f"{name}: {error.message.rstrip('.')}")
