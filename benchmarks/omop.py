@@ -7,7 +7,7 @@ Prints rows, processor seconds and the peak of memory of each step, each in a pr
 the release against the input: no key dangles, and every person's gap from observation to first visit stays.
 No step may take more than a gigabyte, nor, of several numbers of persons, half as much again as with the
 first. --held 16 divides by 16 what may be held at once of rows, keys and persons: then few persons reach
-all bounds, and what still grows is bounded by nothing; some bytes a person are allowed.
+all bounds, what still grows is bounded by nothing, and a quarter more is allowed.
 
 The same CDM may lie in Parquet or text files, in DuckDB and in PostgreSQL (SFUMATO_POSTGRES_URL names one
 that may be written to): under one key the releases must be the same, row for row in any order. Processor
@@ -35,7 +35,7 @@ _SCHEMA = "sfumato_benchmark"
 SOURCES = ("parquet", "csv", "duckdb", "postgresql")
 MOST_MB = 1_000
 MOST_GROWTH = 1.5  # of the memory of a step, with four or with ten times the persons
-MOST_BYTES = 64  # a person more, of some twenty rows, where all bounds are reached
+MOST_BEYOND = 1.25  # the same where all bounds are reached; the most of several tries differs by a tenth
 
 
 def written(persons: int, folder: Path) -> int:
@@ -239,14 +239,13 @@ def _held_to(
     """The memory of the steps against that with fewer persons. reached: whether no bound is left to reach."""
     growth, most = max(found[key] / first[key] for key in found), max(found.values())
     print(f"{persons:,} persons: {most:.0f} MB at most, {growth:.2f} times those of {fewer:,}", flush=True)
-    if most > MOST_MB or growth > MOST_GROWTH:
-        sys.exit(f"more than {MOST_MB} MB, or than {MOST_GROWTH} times the memory")
+    allowed = MOST_BEYOND if reached else MOST_GROWTH
+    if most > MOST_MB or growth > allowed:
+        sys.exit(f"more than {MOST_MB} MB, or than {allowed} times the memory")
     if persons > fewer:
         each = {key: (found[key] - first[key]) * 2**20 / (persons - fewer) for key in found}
         for (source, name), more in each.items():
             print(f"  {source} {name}: {more:.0f} bytes more for each person more", flush=True)
-        if reached and max(each.values()) > MOST_BYTES:
-            sys.exit(f"more than {MOST_BYTES} bytes a person beyond all bounds")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import tempfile
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from linked import written
 
 import sfumato as sf
 from sfumato.database import checks, keys, people, person_days
@@ -130,3 +132,30 @@ def test_days_of_persons_from_a_file_are_those_in_memory(days: list[int], data: 
         assert person_days.PersonDays(parts, len(days)).of(numbers).tolist() == held.tolist()
         assert not person_days.PersonDays((), len(days)).of(numbers).any()
     assert held.tolist() == [days[n] for n in numbers]
+
+
+@pytest.mark.soak
+def test_beyond_the_bounds_nothing_is_held_of_a_person(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Two bytes a person at most, where an id alone has eight; the rows lie in files."""
+    for module, name in ((keys, "_MOST_HELD"), (keys, "_AT_ONCE"), (person_days, "_MOST_HELD")):
+        monkeypatch.setattr(module, name, 100)
+
+    def held(persons: int) -> int:
+        folder = written(tmp_path / str(persons), {
+            n: t.to_arrow() for n, t in sf.samples.omop(persons).tables.items()
+        })  # fmt: skip
+        gc.collect()
+        tracemalloc.start()
+        before = pa.total_allocated_bytes()
+        release = sf.pseudonymize(sf.scan_database(folder), shift_dates=100, key=sf.Key.from_seed(1))
+        gc.collect()
+        found = tracemalloc.get_traced_memory()[0] + pa.total_allocated_bytes() - before
+        tracemalloc.stop()
+        assert release.data.people.count == persons
+        return found
+
+    held(200)  # whatever is loaded once
+    few, many = held(200), held(4_200)
+    assert many - few < 4_000 * 2, (few, many)

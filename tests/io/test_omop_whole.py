@@ -156,7 +156,7 @@ def test_text_files_with_moments_in_zones(whole: Rows, tmp_path: Path) -> None:
             csv.write_csv(content, tmp_path / name / f"{table}.csv")
     found = heard(tmp_path / "zone")[0]["visit_occurrence"].to_arrow()["visit_start_datetime"]
     assert str(found.type) == "timestamp[us, tz=UTC]" and found[1].as_py().hour == 21
-    with pytest.raises(DataError, match=r"'visit_start_datetime' \(\d+ cells not "):
+    with pytest.raises(DataError, match=r"'visit_start_datetime' \(1 cell not "):
         heard(tmp_path / "mixed")[0]["visit_occurrence"].to_arrow()
 
 
@@ -187,3 +187,25 @@ def test_names_in_capitals_and_three_schemas_of_postgresql(postgres_url: str, wh
     finally:
         for schema in schemas:
             connection.raw_sql(f'DROP SCHEMA IF EXISTS "{schema}" CASCADE').close()
+
+
+def test_tables_of_a_cdm_without_its_persons_are_said(whole: Rows) -> None:
+    rows = {n: whole[n] for n in ("visit_occurrence", "condition_occurrence", "drug_exposure")}
+    with pytest.warns(SfumatoWarning, match="needs a table 'person': they are read as any other tables"):
+        assert sf.scan_database(rows, check=False).form == ""
+
+
+def test_a_table_that_another_schema_hides_is_said(postgres_url: str) -> None:
+    import ibis
+
+    connection = ibis.connect(postgres_url)
+    schemas = ("sfumato_first", "sfumato_second")
+    try:
+        for schema in schemas:
+            connection.create_database(schema)
+            connection.create_table("stays", pa.table({"stay": [1, 2]}), database=schema)
+        _, said = heard(f"{postgres_url}?options=-csearch_path%3D{','.join(schemas)}", check=False)
+        assert "has a table of that name: sfumato_second.stays" in said
+    finally:
+        for schema in schemas:
+            connection.raw_sql(f"DROP SCHEMA IF EXISTS {schema} CASCADE").close()

@@ -134,6 +134,7 @@ def _checked(database: Database, check: bool, mended: bool) -> Database:
 def _recognized(sources: Mapping[str, _TableSource], keep_text: bool) -> omop.Cdm | None:
     """The CDM that the tables are, by the names of tables and columns, and by the version it states."""
     if "person" not in {n.casefold() for n in sources}:
+        omop.warn_of_nobody(list(sources))
         return None
     layouts, empty = _layouts({n: s for n, s in sources.items() if omop.is_known(n)})
 

@@ -11,6 +11,7 @@ from sfumato.io.omop.cdm import (
     concept_differences,
     recognized,
     warn,
+    warn_of_nobody,
 )
 from sfumato.io.omop.fields import VERSIONS, CdmField, fields_of
 from sfumato.io.omop.versions import is_known
@@ -25,4 +26,5 @@ __all__ = [
     "is_known",
     "recognized",
     "warn",
+    "warn_of_nobody",
 ]

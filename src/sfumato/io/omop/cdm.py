@@ -21,6 +21,7 @@ from sfumato.table import Table
 FORM = "omop"
 _SAY_CDM = ("person_id", "gender_concept_id")
 _REQUIRED_TABLES = ("observation_period",)
+_LIKE_CDM = 3  # tables that are called as those of a CDM, and are hardly so by accident
 _NAMED = 100  # tables and columns that a warning names; a whole CDM has fewer of any sort
 # Ids that point to any table, and the column that says to which.
 _EVENTS = {
@@ -321,6 +322,14 @@ def _whole_numbers(ids: pa.Array) -> pa.Array:
     reals = ids.cast(pa.float64())
     fits = pc.and_kleene(pc.equal(reals, pc.floor(reals)), pc.less(pc.abs(reals), 1e15))
     return pc.if_else(fits, reals, -1.0).cast(pa.int64())
+
+
+def warn_of_nobody(names: Sequence[str]) -> None:
+    """Say that what is called as the tables of a CDM lacks the one that makes it a CDM."""
+    own = [n for n in names if n.casefold() in fields_of("5.4") and "_" in n and n.casefold() not in PUBLIC]
+    if len(own) >= _LIKE_CDM:
+        words = "called as in an OMOP CDM, which needs a table 'person': they are read as any other tables"
+        warnings.warn(f"{listed(own)}: {words}.", SfumatoWarning, stacklevel=4)
 
 
 def warn(cdm: Cdm, further: Sequence[str] = ()) -> None:
