@@ -58,6 +58,8 @@ def test_the_facts_are_those_of_the_published_lists(version: str, tables: int, f
     )
     assert {f.type for f in every["measurement"].values()} == {"integer", "date", "datetime", "text", "real"}
     assert ("episode" in every) == (version == "5.4")
+    assert every["cdm_source"]["cdm_holder"].required == (version == "5.4")
+    assert every["vocabulary"]["vocabulary_reference"].required == (version == "5.3")
 
 
 # -- wherever it lies ------------------------------------------------------------------------------
