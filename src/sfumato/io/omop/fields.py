@@ -222,8 +222,8 @@ concept
   concept_class_id:t!>concept_class standard_concept:t concept_code:t! valid_start_date!
   valid_end_date! invalid_reason:t
 vocabulary
-  vocabulary_id:t* vocabulary_name:t! vocabulary_reference:t!@5.3 vocabulary_reference:t@5.4 vocabulary_version:t
-  vocabulary_concept_id!
+  vocabulary_id:t* vocabulary_name:t! vocabulary_reference:t!@5.3 vocabulary_reference:t@5.4
+  vocabulary_version:t vocabulary_concept_id!
 domain
   domain_id:t* domain_name:t! domain_concept_id!
 concept_class
