@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import tempfile
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from linked import written
 
 import sfumato as sf
 from sfumato.database import checks, keys, people, person_days
@@ -134,28 +132,13 @@ def test_days_of_persons_from_a_file_are_those_in_memory(days: list[int], data: 
     assert held.tolist() == [days[n] for n in numbers]
 
 
-@pytest.mark.soak
-def test_beyond_the_bounds_nothing_is_held_of_a_person(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Two bytes a person at most, where an id alone has eight; the rows lie in files."""
-    for module, name in ((keys, "_MOST_HELD"), (keys, "_AT_ONCE"), (person_days, "_MOST_HELD")):
-        monkeypatch.setattr(module, name, 100)
-
-    def held(persons: int) -> int:
-        folder = written(tmp_path / str(persons), {
-            n: t.to_arrow() for n, t in sf.samples.omop(persons).tables.items()
-        })  # fmt: skip
-        gc.collect()
-        tracemalloc.start()
-        before = pa.total_allocated_bytes()
-        release = sf.pseudonymize(sf.scan_database(folder), shift_dates=100, key=sf.Key.from_seed(1))
-        gc.collect()
-        found = tracemalloc.get_traced_memory()[0] + pa.total_allocated_bytes() - before
-        tracemalloc.stop()
-        assert release.data.people.count == persons
-        return found
-
-    held(200)  # whatever is loaded once
-    few, many = held(200), held(4_200)
-    assert many - few < 4_000 * 2, (few, many)
+def test_beyond_the_bounds_ids_and_days_of_persons_lie_in_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (keys, person_days):
+        monkeypatch.setattr(module, "_MOST_HELD", 20)
+    db = sf.samples.omop(60)
+    found = db.people
+    assert isinstance(found.ids, KeyFiles) and found.keys["person"] is found.ids and found.count == 60
+    assert all(isinstance(index, KeyFiles) for index in found.keys.values())
+    days = person_days.PersonDays([np.arange(60)], 60)
+    assert not any(isinstance(held, np.ndarray) for held in vars(days).values())
+    assert days.of(np.array([59, 0, 7], np.int32)).tolist() == [59, 0, 7]
