@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.database import keys
+from sfumato.database import checks, keys, people, person_days
 from sfumato.database.key_files import KeyFiles
 from sfumato.database.keys import KeyIndex, distinct, repeated, repeated_keys
 
@@ -83,6 +83,11 @@ def test_keys_in_files_give_the_same_release_and_leave_no_file(
     in_memory = made()
     monkeypatch.setattr(keys, "_MOST_HELD", 10)
     monkeypatch.setattr(keys, "_AT_ONCE", 20)
+    monkeypatch.setattr(keys, "_LOOK", 16)
+    monkeypatch.setattr(people, "_ROWS", 16)
+    monkeypatch.setattr(person_days, "_MOST_HELD", 10)
+    monkeypatch.setattr(person_days, "_LOOK", 7)
+    monkeypatch.setattr(checks, "_GROUPS", 3)
     assert made() == in_memory
     gc.collect()
     assert not list(tmp_path.iterdir())
@@ -96,9 +101,44 @@ def test_repeated_keys_are_counted_part_by_part(at_once: int) -> None:
         assert repeated_keys(table, "id", len(ids), at_once) == 2
 
 
-def test_somebody_with_most_rows_is_said_and_handled() -> None:
+@pytest.mark.parametrize("groups", [7, 65_536])
+def test_somebody_with_most_rows_is_said_and_handled(groups: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "_GROUPS", groups)
     people = {"patients": pa.table({"patient_id": range(1, 51), "sex": ["f", "m"] * 25})}
     stays = pa.table({"stay_id": range(5_000), "patient_id": [1] * 4_900 + [2 + i % 49 for i in range(100)]})
     with pytest.warns(sf.SfumatoWarning, match=r"one person has 4,900 of 5,000 rows"):
         db = sf.scan_database({**people, "stays": stays})
     assert sf.pseudonymize(db).data["stays"].rows() == 5_000
+
+
+def test_most_rows_of_a_group_are_nobodys_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Persons whose numbers have one remainder have most rows together, and none of them has."""
+    monkeypatch.setattr(checks, "_GROUPS", 10)
+    patients = pa.table({"patient_id": range(50), "sex": ["f", "m"] * 25})
+    stays = pa.table({"stay_id": range(2_000), "patient_id": [3, 13, 23, 33] * 500})
+    assert not sf.scan_database({"patients": patients, "stays": stays}).differences
+
+
+@given(st.lists(st.integers(-365, 365), min_size=1, max_size=40), st.data())
+def test_days_of_persons_from_a_file_are_those_in_memory(days: list[int], data: st.DataObject) -> None:
+    numbers = np.array(data.draw(st.lists(st.integers(-1, len(days) - 1))), np.int32)
+    parts = [np.array(days[:3], np.int64), np.array(days[3:], np.int64)]
+    held = person_days.PersonDays(parts, len(days)).of(numbers)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(person_days, "_MOST_HELD", 0)
+        patch.setattr(person_days, "_LOOK", 5)
+        assert person_days.PersonDays(parts, len(days)).of(numbers).tolist() == held.tolist()
+        assert not person_days.PersonDays((), len(days)).of(numbers).any()
+    assert held.tolist() == [days[n] for n in numbers]
+
+
+def test_beyond_the_bounds_ids_and_days_of_persons_lie_in_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (keys, person_days):
+        monkeypatch.setattr(module, "_MOST_HELD", 20)
+    db = sf.samples.omop(60)
+    found = db.people
+    assert isinstance(found.ids, KeyFiles) and found.keys["person"] is found.ids and found.count == 60
+    assert all(isinstance(index, KeyFiles) for index in found.keys.values())
+    days = person_days.PersonDays([np.arange(60)], 60)
+    assert not any(isinstance(held, np.ndarray) for held in vars(days).values())
+    assert days.of(np.array([59, 0, 7], np.int32)).tolist() == [59, 0, 7]

@@ -3,8 +3,9 @@
 Bound:   the memory of one part and of the ids that are looked up at once, whatever the number of keys.
 Because: a key goes to one of `_PARTS` files by a hash of it; a file is sorted once and read whole, one at a
          time, so that memory holds a 64th of 16 bytes a key.
-Limits:  whole numbers only. As much space in the temporary folder as 16 bytes a key take, in a folder that
-         only its owner can enter, removed with the index. Each lookup reads every part it needs.
+Limits:  whole numbers only. As much space in the temporary folder as 16 bytes a key take, or 24 where they
+         are asked for in their order, in a folder that only its owner can enter, removed with the index.
+         Each lookup reads every part it needs.
 Tested by: tests/database/test_keys.py
 """
 
@@ -15,6 +16,7 @@ import shutil
 import stat
 import tempfile
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -38,12 +40,12 @@ class KeyFiles:
     """The place of an id among keys, and whose that row is; the first, where a key occurs more than once.
 
     missing: rows without a key. repeated: how many keys occur more than once, known when it is `sealed`.
+    ordered: whether they are asked for in their order.
     """
 
-    def __init__(self) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="sfumato-"))
-        permissions.set_mode(self._folder, stat.S_IRWXU)
-        weakref.finalize(self, _removed, self._folder, os.getpid())
+    def __init__(self, ordered: bool = False) -> None:
+        self._ordered = ordered
+        self._folder = own_folder(self)
         self._rows = self.missing = self.repeated = 0
 
     def __len__(self) -> int:
@@ -62,6 +64,9 @@ class KeyFiles:
         rows["person"] = -1 if persons is None else persons[there]
         self._rows += len(ids)
         self.missing += ids.null_count
+        if self._ordered:
+            with self._all.open("ab") as file:
+                file.write(ids.fill_null(0).to_numpy(zero_copy_only=False).tobytes())
         for part, at in _parted(rows["key"]):
             with self._file(part).open("ab") as file:
                 file.write(rows[at].tobytes())
@@ -84,6 +89,11 @@ class KeyFiles:
         """The person of the row of each id; -1 where there is none."""
         return self._found(ids, "person")
 
+    def in_order(self, at_once: int) -> Iterator[pa.Array]:
+        """The ids as they came, so many at a time; none may be missing."""
+        for at in range(0, self._rows, at_once):
+            yield pa.array(np.fromfile(self._all, np.int64, min(at_once, self._rows - at), offset=8 * at))
+
     def _found(self, ids: pa.Array, column: str) -> Places:
         found = np.full(len(ids), -1, np.int32)
         if not pa.types.is_int64(ids.type):
@@ -97,6 +107,10 @@ class KeyFiles:
                 near = np.minimum(np.searchsorted(keys, numbers[at]), len(keys) - 1)
                 found[wanted[at]] = np.where(keys[near] == numbers[at], rows[column][near], -1)
         return found
+
+    @property
+    def _all(self) -> Path:
+        return self._folder / "all"
 
     def _file(self, part: int) -> Path:
         return self._folder / f"{part:02d}"
@@ -112,6 +126,14 @@ def _parted(numbers: Ints) -> list[tuple[int, NDArray[np.int64]]]:
     order = np.argsort(part, kind="stable")
     ends = np.append(0, np.cumsum(np.bincount(part, minlength=_PARTS)))
     return [(p, order[ends[p] : ends[p + 1]]) for p in range(_PARTS) if ends[p] < ends[p + 1]]
+
+
+def own_folder(owner: object) -> Path:
+    """A temporary folder that only its owner can enter, removed with the object."""
+    folder = Path(tempfile.mkdtemp(prefix="sfumato-"))
+    permissions.set_mode(folder, stat.S_IRWXU)
+    weakref.finalize(owner, _removed, folder, os.getpid())
+    return folder
 
 
 def _removed(folder: Path, process: int) -> None:

@@ -50,6 +50,10 @@ class KeyIndex:
         """How many keys occur more than once."""
         return repeated(self.ids)
 
+    def in_order(self, at_once: int) -> Iterator[pa.Array]:
+        """The ids as they came, so many at a time."""
+        return (self.ids.slice(at, at_once) for at in range(0, len(self.ids), at_once))
+
     def persons(self, ids: pa.Array) -> NDArray[np.int32]:
         """The person of the row of each id; -1 where there is none."""
         at = self.places(ids)
@@ -111,11 +115,11 @@ class KeyIndex:
 
 
 def gathered_keys(
-    parts: Iterable[tuple[pa.Array, NDArray[np.int32] | None]], kind: pa.DataType
+    parts: Iterable[tuple[pa.Array, NDArray[np.int32] | None]], kind: pa.DataType, ordered: bool = False
 ) -> KeyIndex | KeyFiles:
     """An index of keys that come many at a time, with the numbers of their persons; in files if it is large.
 
-    kind: of the ids, where there are none.
+    kind: of the ids, where there are none. ordered: whether they are asked for in their order.
     """
     held: list[tuple[pa.Array, NDArray[np.int32] | None]] = []
     files: KeyFiles | None = None
@@ -123,7 +127,7 @@ def gathered_keys(
         held.append(part)
         many = files is not None or sum(len(ids) for ids, _ in held) > _MOST_HELD
         if many and pa.types.is_int64(part[0].type):
-            files = KeyFiles() if files is None else files
+            files = KeyFiles(ordered) if files is None else files
             for ids, persons in held:
                 files.add(ids, persons)
             held = []
@@ -178,10 +182,10 @@ def repeated(ids: pa.Array) -> int:
     return len(_twice(_codes(_with(present, twice))))
 
 
-def repeated_keys(table: Table, column: str, rows: int, at_once: int = _AT_ONCE) -> int:
+def repeated_keys(table: Table, column: str, rows: int, at_once: int | None = None) -> int:
     """The same of a column that is not held: a part at a time, by the remainder of its numbers."""
     found = 0
-    for twice in _repeated_parts(table, column, rows, at_once):
+    for twice in _repeated_parts(table, column, rows, at_once or _AT_ONCE):
         if table.schema[column].type != "text" or not len(twice):
             found += len(twice)
             continue

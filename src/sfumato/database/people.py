@@ -1,7 +1,7 @@
 """Whose row it is: through the parents, in any table.
 
 The ids of persons are held in memory, and those of the parents' keys with the number of the person of each;
-where a table has very many, they lie in files (`key_files`). Rows of a child are looked up batch by batch, so
+where there are very many, they lie in files (`key_files`). Rows of a child are looked up batch by batch, so
 that an engine that gives its rows in another order each time does no harm.
 """
 
@@ -41,7 +41,7 @@ class People:
     keys: by table that has children: its keys, and the number of the person of each (-1: nobody's).
     """
 
-    ids: KeyIndex | None
+    ids: KeyIndex | KeyFiles | None
     keys: dict[str, KeyIndex | KeyFiles]
     routes: dict[str, tuple[str, Link | Reference | None]]
     tables: dict[str, Table]
@@ -134,13 +134,13 @@ def gather(database: Database) -> People:
     routes = {name: route for name in tables if (route := database.route(name)) is not None}
     if not routes:
         return People(None, {}, {}, tables)
-    parts = []
-    for name, (column, link) in routes.items():
-        if link is None and not _is_child(database, name, column):
-            parts.append(read_ids(tables[name], [column])[column])
-    kinds = {p.type for p in parts}
-    ids = pc.unique(pa.concat_arrays(parts)).drop_null() if len(kinds) == 1 else pa.array([], pa.string())
-    people = People(KeyIndex(ids), {}, routes, tables)
+    named = {
+        name: column
+        for name, (column, link) in routes.items()
+        if link is None and not _is_child(database, name, column)
+    }
+    own = _own_keys(database, named)
+    people = People(own or _distinct(tables, named), {}, routes, tables)
     needed = {k.parent for k in database.links}
     needed |= {p for _, way in routes.values() if isinstance(way, Reference) for p in way.parents}
     for name in database.order:
@@ -148,6 +148,9 @@ def gather(database: Database) -> People:
             continue
         column, link = routes[name]
         if isinstance(link, Reference):  # nothing hangs on what has no person of its own
+            continue
+        if own is not None and name in named:
+            people.keys[name] = own
             continue
         key = database.keys[name]
         require_ids(tables[name], [key, column])
@@ -158,6 +161,34 @@ def gather(database: Database) -> People:
         text = tables[name].schema[key].type == "text"
         people.keys[name] = gathered_keys(rows, pa.string() if text else pa.int64())
     return people
+
+
+def _own_keys(database: Database, named: dict[str, str]) -> KeyIndex | KeyFiles | None:
+    """The keys of the one table that names persons, where each of its rows is a person of its own."""
+    if len(named) != 1 or any(database.keys.get(name) != column for name, column in named.items()):
+        return None
+    ((name, column),) = named.items()
+    require_ids(database.tables[name], [column])
+
+    def numbered() -> Iterator[tuple[pa.Array, NDArray[np.int32]]]:
+        start = 0
+        for read in id_batches(database.tables[name], [column]):
+            ids = read[column]
+            yield ids, np.arange(start, start + len(ids), dtype=np.int32)
+            start += len(ids)
+
+    text = database.tables[name].schema[column].type == "text"
+    found = gathered_keys(numbered(), pa.string() if text else pa.int64(), ordered=True)
+    return None if found.missing or found.repeated else found
+
+
+def _distinct(tables: dict[str, Table], named: dict[str, str]) -> KeyIndex:
+    """The ids of these columns, each once."""
+    parts = [read_ids(tables[name], [column])[column] for name, column in named.items()]
+    kinds = {p.type for p in parts}
+    return KeyIndex(
+        pc.unique(pa.concat_arrays(parts)).drop_null() if len(kinds) == 1 else pa.array([], pa.string())
+    )
 
 
 def _is_child(database: Database, table: str, column: str) -> bool:

@@ -134,17 +134,19 @@ def _checked(database: Database, check: bool, mended: bool) -> Database:
 def _recognized(sources: Mapping[str, _TableSource], keep_text: bool) -> omop.Cdm | None:
     """The CDM that the tables are, by the names of tables and columns, and by the version it states."""
     if "person" not in {n.casefold() for n in sources}:
+        omop.warn_of_nobody(list(sources))
         return None
-    layouts, empty = _layouts(sources)
-    found = omop.recognized(layouts, keep_text)
-    if found is not None and empty:
-        found = replace(found, omitted={**found.omitted, "since there are no rows": tuple(empty)})
-    stated = found.columns.get("cdm_source", {}).get("cdm_version") if found else None
-    if found is None or stated is None:
-        return found
-    name = found.tables["cdm_source"]
-    version = omop.said_version(sources[name].read(_texts([stated]), {}), stated)
-    return found if version in ("", found.version) else omop.as_version(layouts, version, keep_text)
+    layouts, empty = _layouts({n: s for n, s in sources.items() if omop.is_known(n)})
+
+    def stated(name: str, column: str) -> Table:
+        return sources[name].read(_texts([column]), {})
+
+    found = omop.recognized(layouts, keep_text, stated)
+    if found is None:
+        return None
+    others = tuple(n for n in sources if not omop.is_known(n))  # nobody looks into them
+    more = {"since there are no rows": tuple(empty)} if empty else {}
+    return replace(found, omitted={**found.omitted, **more}, unknown=(*found.unknown, *others))
 
 
 def _layouts(sources: Mapping[str, _TableSource]) -> tuple[dict[str, list[str]], list[str]]:
@@ -168,16 +170,18 @@ def _scanned_cdm(
     cdm: omop.Cdm, sources: Mapping[str, _TableSource], reading: Mapping[str, Any]
 ) -> tuple[omop.Cdm, dict[str, Table]]:
     """Every table by the meaning its columns have in the standard; all faults at once."""
-    read, schemas, faults = {}, {}, []
+    read, schemas, faults, hint = {}, {}, [], ""
     for table, name in cdm.tables.items():
         source = sources[name]
         try:
             schemas[table] = cdm.schema(table, _types(source, cdm.columns[table]), source.is_empty)
             read[name] = source.read(schemas[table], reading)
         except SfumatoError as error:
-            faults.append(f"{name}: {error.message.rstrip('.')}")
+            faults.append(f"{name}: {error.message.removeprefix(f'{name}: ').rstrip('.')}")
+            hint = hint or error.hint
     if faults:
-        raise DataError(f"{len(faults)} of {len(cdm.tables)} tables cannot be read: {'; '.join(faults)}.")
+        said = "; ".join(faults)
+        raise DataError(f"{len(faults)} of {len(cdm.tables)} tables cannot be read: {said}.", hint=hint)
     return cdm.over(schemas), read
 
 
@@ -191,8 +195,9 @@ def _types(source: _TableSource, columns: Mapping[str, str]) -> dict[str, str]:
     if source.typed:
         return found
     days = {c for n, c in columns.items() if n.endswith("_date") and found[c] in ("datetime", "instant")}
+    zoned = {c for n, c in columns.items() if n.endswith("_datetime") and found[c] == "instant"}
     keys = {c for n, c in columns.items() if n.endswith("_id") and found[c] == "real"}
-    return {c: found[c] for c in days | keys}
+    return {c: found[c] for c in days | zoned | keys}
 
 
 # -- where the tables are ------------------------------------------------------------------------

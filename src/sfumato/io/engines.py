@@ -7,6 +7,7 @@ fold case and reserve words; the user's names stay on the outside.
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -16,7 +17,7 @@ import pyarrow as pa
 
 from sfumato._interrupts import heed
 from sfumato.counts.duck import OFFLINE
-from sfumato.errors import DataError, MissingExtraError, ParameterError, listed
+from sfumato.errors import DataError, MissingExtraError, ParameterError, SfumatoWarning, listed
 from sfumato.io.addresses import filled
 from sfumato.io.file_checks import require_names
 from sfumato.sources import BatchSource, EngineFlavour, EngineSource, Source, engine_faults
@@ -163,13 +164,18 @@ def table_names(url: str) -> list[str]:
 
 
 def _postgres_names(connection: ibis.BaseBackend) -> list[str]:
-    """The tables of all schemas of the search path; of two of one name that of the schema before."""
+    """The tables of all schemas of the search path; of two of one name the one before, and said."""
     with connection.raw_sql("SELECT unnest(current_schemas(false))") as cursor:
         schemas = [row[0] for row in cursor.fetchall()]
     found: dict[str, str] = {}
+    hidden = []
     for schema in schemas:
         for name in sorted(connection.list_tables(database=schema)):
+            hidden += [f"{schema}.{name}"] if name in found else []
             found.setdefault(name, name if schema == schemas[0] else f"{schema}.{name}")
+    if hidden:
+        words = "not read, since a schema before it on the search path has a table of that name"
+        warnings.warn(f"{words}: {listed(hidden)}.", SfumatoWarning, stacklevel=2)
     return list(found.values())
 
 

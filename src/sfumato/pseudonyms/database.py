@@ -16,12 +16,10 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from sfumato.counts import canonical_type
-from sfumato.database import Database, Reference
+from sfumato.database import Database, PersonDays, Reference
 from sfumato.errors import ParameterError, SfumatoWarning, listed
 from sfumato.privacy import Guarantee, Pseudonymous
 from sfumato.pseudonyms.digests import shifts
@@ -187,7 +185,7 @@ def looked_over(database: Database, recipe: LinkedRecipe, own: Key) -> tuple[dic
         named = [(c.name, c.type) for c in table.schema]
         try:
             prints[name] = fingerprint_batches(
-                _counted(checked(table, recipe.tables[name]), seen), named, own
+                _counted(checked(table, recipe.tables[name], recipe.integers), seen), named, own
             )
         except DataError as error:
             faults.append(f"{name}: {error.message.rstrip('.')}")
@@ -217,7 +215,7 @@ def linked_schema(schema: Schema, recipe: PseudonymRecipe, linked: LinkedRecipe)
 
 
 def transformed(
-    database: Database, name: str, recipe: LinkedRecipe, known: HeldPseudonyms, days: NDArray[np.int64],
+    database: Database, name: str, recipe: LinkedRecipe, known: HeldPseudonyms, days: PersonDays,
     rows: int, order: Key | None,
 ) -> Table:  # fmt: skip
     """A table with pseudonyms and moved dates, made batch by batch when it is read."""
@@ -245,16 +243,13 @@ def transformed(
     return Table(BatchSource(arrow, read, rows=rows), schema, table.memory_limit)
 
 
-def person_days(database: Database, recipe: LinkedRecipe, key: Key) -> NDArray[np.int64]:
-    """(persons,) how many days the dates of each are moved by; zeros where none are."""
+def person_days(database: Database, recipe: LinkedRecipe, key: Key) -> PersonDays:
+    """How many days the dates of each person are moved by; zeros where none are."""
     people = database.people
     if not recipe.max_days or people.ids is None:
-        return np.zeros(people.count, np.int64)
-    ids, days = people.ids.ids, np.empty(people.count, np.int64)
-    for at in range(0, len(ids), _DRAWN):
-        drawn = shifts(ids.slice(at, _DRAWN), key, recipe.max_days, domain="")
-        days[at : at + _DRAWN] = drawn.to_numpy(zero_copy_only=False)
-    return days
+        return PersonDays((), people.count)
+    drawn = (shifts(ids, key, recipe.max_days, domain="") for ids in people.ids.in_order(_DRAWN))
+    return PersonDays((days.to_numpy(zero_copy_only=False) for days in drawn), people.count)
 
 
 # -- what is promised ----------------------------------------------------------------------------

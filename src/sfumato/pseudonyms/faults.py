@@ -12,8 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.counts import DomainWatch, person_ids
+from sfumato.database.ids import id_family
 from sfumato.errors import DataError, listed
 from sfumato.pseudonyms.digests import day_numbers
+from sfumato.pseudonyms.numbers import most_id
 from sfumato.pseudonyms.recipe import PseudonymRecipe
 from sfumato.table import Table
 
@@ -27,8 +29,8 @@ _STAND_INS = [
 ]
 
 
-def checked(table: Table, recipe: PseudonymRecipe) -> Iterator[pa.RecordBatch]:
-    """The input's batches; at their end, all faults at once."""
+def checked(table: Table, recipe: PseudonymRecipe, width: int | None = None) -> Iterator[pa.RecordBatch]:
+    """The input's batches; at their end, all faults at once. width: of pseudonyms that stay whole numbers."""
     nobody = 0
     kept = [c for c in table.schema if c.name not in (*recipe.dropped, *recipe.replaced)]
     watch = DomainWatch(kept)
@@ -36,6 +38,8 @@ def checked(table: Table, recipe: PseudonymRecipe) -> Iterator[pa.RecordBatch]:
     edge = dict.fromkeys(recipe.shifted, 0)
     ids = {*recipe.replaced, *filter(None, [recipe.person])}
     blurred = {n: 0 for n in table.columns if n in ids and table.schema[n].type == "real"}
+    whole = [n for n in recipe.replaced if width is not None and id_family(table.schema[n]) == "number"]
+    outside, most = dict.fromkeys(whole, 0), most_id(width or 32)
     for batch in table.batches():
         watch.look(batch)
         if recipe.person:  # blank ids are nobody's too: one shift for all would tie strangers together
@@ -48,8 +52,12 @@ def checked(table: Table, recipe: PseudonymRecipe) -> Iterator[pa.RecordBatch]:
             edge[name] += _how_many(pc.or_(ends, pc.is_in(days, value_set=stand_ins)))
         for name in blurred:
             blurred[name] += _how_many(pc.greater_equal(pc.abs(batch.column(name)), 2.0**53))
+        for name in outside:
+            plain = batch.column(name)
+            plain = plain if pa.types.is_integer(plain.type) else plain.cast(pa.float64())
+            outside[name] += _how_many(pc.or_(pc.less(plain, 0), pc.greater(plain, most)))
         yield batch
-    _refuse(nobody, edge, blurred, recipe, watch)
+    _refuse(nobody, edge, blurred, outside, most, recipe, watch)
 
 
 def _how_many(mask: pa.Array) -> int:
@@ -60,6 +68,8 @@ def _refuse(
     nobody: int,
     edge: Mapping[str, int],
     blurred: Mapping[str, int],
+    outside: Mapping[str, int],
+    most: int,
     recipe: PseudonymRecipe,
     watch: DomainWatch,
 ) -> None:
@@ -82,6 +92,9 @@ def _refuse(
     if any(blurred.values()):
         faults.append(f"ids kept as real numbers too large to be told apart in {_with_numbers(blurred)}")
         hints.append("read them as text or as whole numbers")
+    if any(outside.values()):
+        faults.append(f"ids below 0 or above {most}, which get no whole number, in {_with_numbers(outside)}")
+        hints.append("integers = 64 takes larger ones; number those below 0 anew, alike in all tables")
     if watch.message:
         faults.append(watch.message)
         hints.append(watch.hint)

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.counts import person_ids
-from sfumato.database import Database, Reference, key_ids
+from sfumato.database import Database, PersonDays, Reference, key_ids
 from sfumato.database.ids import id_family
 from sfumato.database.keys import KeyIndex
 from sfumato.pseudonyms.digests import move, pseudonyms
@@ -32,7 +32,7 @@ class HeldPseudonyms:
         places = {name: recipe.domains.get(f"{name}.{database.keys.get(name)}") for name in people.keys}
         held = {name: index for name, index in people.keys.items() if isinstance(index, KeyIndex)}
         self._ids = {domain: held[name] for name, domain in places.items() if domain and name in held}
-        if people.ids is not None:
+        if isinstance(people.ids, KeyIndex):
             self._ids[""] = people.ids
         self._ids = {domain: ids for domain, ids in self._ids.items() if len(ids) <= _MOST_HELD}
         self._made: dict[str, pa.Array] = {}
@@ -81,13 +81,13 @@ def _replaced(
 
 def cell(
     column: Column, array: pa.Array, own: PseudonymRecipe, recipe: LinkedRecipe,
-    known: HeldPseudonyms, days: NDArray[np.int64], numbers: NDArray[np.int32],
+    known: HeldPseudonyms, days: PersonDays, numbers: NDArray[np.int32],
 ) -> pa.Array:  # fmt: skip
     """A column of a batch as it leaves. numbers: whose rows they are."""
     if column.name in own.replaced:
         return _replaced(column, array, own.domains[column.name], recipe, known)
     if column.name in own.shifted:
-        moved = move(array, pa.array(days[numbers])) if recipe.max_days else array
+        moved = move(array, pa.array(days.of(numbers))) if recipe.max_days else array
         return cut(moved, recipe.grain) if recipe.grain else moved
     return array
 

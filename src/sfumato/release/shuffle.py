@@ -4,8 +4,8 @@ Guarantee: every order of the rows is equally likely to whoever does not hold th
 Because:   each row is sent to a part by a word of its own, and parts are put in the order of a second
            word; both come from the release's secret key (ties in 64 bits aside).
 Limits:    a table of up to `_WHOLE` rows is permuted in memory. A larger one goes through parts on disk,
-           in a folder only its owner can enter, removed at the end: as much space as the release takes,
-           and the memory of one part. With a seed, whoever guesses it can undo the order.
+           in a folder only its owner can enter, removed at the end: as much space as the release takes and
+           8 bytes a row, and the memory of one part. With a seed, whoever guesses it can undo the order.
 Tested by: tests/anonymization/test_writing.py::test_rows_are_shuffled_alike_in_memory_and_on_disk
 """
 
@@ -30,9 +30,10 @@ _CHUNK = 65_536
 
 
 def shuffled(
-    batches: Iterable[pa.RecordBatch], schema: pa.Schema, rows: int, key: Key, whole: int = _WHOLE
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, rows: int, key: Key, whole: int | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The same rows in an order that hangs on the key alone. rows: how many there are, or more."""
+    whole = _WHOLE if whole is None else whole
     if rows <= whole:
         table = pa.Table.from_batches(list(batches), schema)
         yield from _permuted(table, _words(key, 0, table.num_rows)[:, 1])
@@ -41,7 +42,7 @@ def shuffled(
     try:
         permissions.set_mode(folder, stat.S_IRWXU)
         parts = -(-rows // min(whole, _PART))
-        yield from _read_back(folder, _scatter(batches, schema, folder, parts, key))
+        yield from _read_back(_scatter(batches, schema, folder, parts, key))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -60,11 +61,10 @@ def _permuted(table: pa.Table, words: NDArray[np.uint64]) -> Iterator[pa.RecordB
 
 def _scatter(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, folder: Path, parts: int, key: Key
-) -> list[tuple[Path, NDArray[np.uint64]]]:
-    """Rows to their parts; the words for the places inside are kept."""
+) -> list[Path]:
+    """Rows to their parts, with the words for the places inside in a file beside each."""
     paths = [folder / f"{i:05d}.arrow" for i in range(parts)]
     writers: list[pa.ipc.RecordBatchFileWriter] = []
-    places: list[list[NDArray[np.uint64]]] = [[] for _ in paths]
     first = 0
     try:
         for path in paths:
@@ -78,14 +78,16 @@ def _scatter(
             ordered = batch.take(pa.array(order))
             for i in np.flatnonzero(np.diff(ends)):
                 writers[i].write_table(ordered.slice(ends[i], ends[i + 1] - ends[i]).combine_chunks())
-                places[i].append(words[order[ends[i] : ends[i + 1]], 1])
+                with _places(paths[i]).open("ab") as file:
+                    file.write(words[order[ends[i] : ends[i + 1]], 1].tobytes())
     finally:
         for writer in writers:
             writer.close()
-    return [
-        (path, np.concatenate(place) if place else np.empty(0, np.uint64))
-        for path, place in zip(paths, places, strict=True)
-    ]
+    return paths
+
+
+def _places(path: Path) -> Path:
+    return path.with_suffix(".places")
 
 
 def _gathered(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
@@ -102,9 +104,12 @@ def _gathered(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[
         yield pa.Table.from_batches(waiting, schema)
 
 
-def _read_back(folder: Path, parts: list[tuple[Path, NDArray[np.uint64]]]) -> Iterator[pa.RecordBatch]:
-    for path, words in parts:
+def _read_back(parts: list[Path]) -> Iterator[pa.RecordBatch]:
+    for path in parts:
+        places = _places(path)
+        words = np.fromfile(places, np.uint64) if places.exists() else np.empty(0, np.uint64)
         with pa.OSFile(str(path), "rb") as file:
             table = pa.ipc.open_file(file).read_all()
         path.unlink()
+        places.unlink(missing_ok=True)
         yield from _permuted(table, words)

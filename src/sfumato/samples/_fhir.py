@@ -95,7 +95,7 @@ def _whole(kind: str, columns: dict[str, pa.Array]) -> pa.Table:
     """All columns that the type of resource has, empty where nothing is simulated."""
     from sfumato.io.fhir.paths import PATHS
 
-    types = {"text": pa.string(), "date": pa.date32(), "real": pa.float64()}
+    types = {"text": pa.string(), "date": pa.date32(), "real": pa.float64(), "boolean": pa.bool_()}
     size = len(columns["id"])
     return pa.table({
         p.column: columns[p.column] if p.column in columns else pa.nulls(size, types[p.type])

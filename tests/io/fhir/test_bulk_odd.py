@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import warnings
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
@@ -229,3 +231,78 @@ def test_however_many_lines_are_broken_all_are_named(tmp_path: Path) -> None:
     for words in ("5,005 lines cannot be read", "all.ndjson lines 2 to 5,001, 5,003: not JSON",
                   "all.ndjson line 5,004: no id", "Zz.ndjson lines 2, 4 to 5: not JSON"):  # fmt: skip
         assert words in refused.value.message, words
+
+
+# -- one of several forms ------------------------------------------------------------------------------
+
+
+def test_a_death_without_a_date_goes_there_and_back(tmp_path: Path) -> None:
+    dead, alive = (
+        {**PATIENT, "id": "p2", "deceasedBoolean": True},
+        {**PATIENT, "id": "p3", "deceasedBoolean": False},
+    )
+    dated = {**PATIENT, "id": "p4", "deceasedDateTime": "2020-01-02"}
+    db, said = heard(bulk(tmp_path / "b", dead, alive, dated))
+    assert not said and db["patient"].to_arrow()["deceased"].to_pylist() == [None, True, False, None]
+    file = sf.write_fhir(db, tmp_path / "out")[0]
+    assert [json.loads(line) for line in file.read_text().splitlines()] == [PATIENT, dead, alive, dated]
+    release = sf.pseudonymize(db, shift_dates=30)
+    release.save(tmp_path / "release")
+    assert sf.verify(tmp_path / "release").ok
+    lines = sf.write_fhir(release.data, tmp_path / "released")[0].read_text()
+    assert lines.count('"deceasedBoolean":true') == lines.count('"deceasedBoolean":false') == 1
+
+
+def test_where_a_date_of_death_was_drawn_the_yes_or_no_is_not_written(tmp_path: Path) -> None:
+    db, _ = heard(bulk(tmp_path / "b", {**PATIENT, "id": "p2", "deceasedDateTime": "2020-01-02"}))
+    rows = db["patient"].to_arrow()
+    both = rows.set_column(rows.schema.get_field_index("deceased"), "deceased", pa.array([True, True]))
+    drawn = db.with_tables({"patient": sf.Table.from_arrow(both, db["patient"].schema)})
+    first, second = map(json.loads, sf.write_fhir(drawn, tmp_path / "out")[0].read_text().splitlines())
+    assert first["deceasedBoolean"] is True and "deceasedBoolean" not in second
+
+
+@pytest.mark.parametrize("more", [
+    {"deceasedBoolean": True, "deceasedDateTime": "2020-01-02"}, {"deceasedBoolean": "true"},
+    {"deceasedBoolean": 1},
+])  # fmt: skip
+def test_a_death_in_two_forms_or_of_another_type_is_a_broken_line(
+    more: dict[str, Any], tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match=r"all\.ndjson line 2: deceased(\[x\] in two forms|Boolean)"):
+        sf.scan_database(bulk(tmp_path / "b", {**PATIENT, "id": "p2", **more}))
+
+
+def test_other_elements_in_two_forms_are_broken_lines_too(tmp_path: Path) -> None:
+    done = made("Procedure", "r", status="completed", performedDateTime="2020-01-02", performedPeriod={})
+    with pytest.raises(DataError, match=r"line 2: performed\[x\] in two forms"):
+        sf.scan_database(bulk(tmp_path / "b", done))
+
+
+def test_an_encounter_without_its_class_says_that_it_is_not_there(tmp_path: Path) -> None:
+    db, _ = heard(bulk(tmp_path / "b", made("Encounter", "e", status="finished")))
+    file = next(f for f in sf.write_fhir(db, tmp_path / "out") if f.stem == "Encounter")
+    assert json.loads(file.read_text())["class"]["code"] == "masked"
+
+
+def test_files_with_a_mark_of_order_windows_ends_and_packed_parts(tmp_path: Path) -> None:
+    line = json.dumps({**PATIENT, "id": "p2"}).encode()
+    folder = bulk(tmp_path / "b", b"\xef\xbb\xbf" + line + b"\r")
+    packed = b"".join(gzip.compress(b'{"resourceType":"Patient","id":"%d"}\r\n' % i) for i in range(3))
+    (folder / "MORE.NDJSON.GZ").write_bytes(packed)
+    assert heard(folder)[0]["patient"].rows() == 5
+
+
+@pytest.mark.parametrize(("day", "read"), [
+    ("1850-06-01", True), ("2020-01-01T23:30:00-12:00", True), ("2020-01-01T23:59:60Z", True),
+    ("0000-01-01", False), ("2020-1-1", False), ("2020-01-01 10:00", False),
+])  # fmt: skip
+def test_days_before_1900_and_in_zones_are_the_days_that_are_written(
+    day: str, read: bool, tmp_path: Path
+) -> None:
+    folder = bulk(tmp_path / "b", made("Condition", "c", code=CODE, onsetDateTime=day))
+    if not read:
+        with pytest.raises(DataError, match="line 2: onsetDateTime"):
+            heard(folder)
+    else:
+        assert heard(folder)[0]["condition"].to_arrow()["onset"][0].as_py().isoformat() == day[:10]

@@ -30,14 +30,22 @@ from sfumato.io.fhir.ndjson import (
     read_lines,
     require_alone,
 )
-from sfumato.io.fhir.paths import TABLES, ElementPath, element, further_paths, reference_parts, server_of
+from sfumato.io.fhir.paths import (
+    TABLES,
+    ElementPath,
+    element,
+    further_paths,
+    reference_parts,
+    server_of,
+    twofold,
+)
 from sfumato.schema import Column, Role, Schema
 from sfumato.table import Table
 
 FORM = "fhir r4"
 _BATCH = 50_000
 _MOST_LINES = 200  # runs of broken lines that are named, of one file and one fault
-_ARROW = {"text": pa.string(), "date": pa.date32(), "real": pa.float64()}
+_ARROW = {"text": pa.string(), "date": pa.date32(), "real": pa.float64(), "boolean": pa.bool_()}
 _ID = re.compile(r"[A-Za-z0-9\-.]{1,64}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,40}")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d(T\d\d[\d:.]*(Z|[+-]\d\d:?\d\d)?)?")
@@ -216,6 +224,9 @@ def _row(
     if not isinstance(resource.get("id"), str) or not _ID.fullmatch(resource["id"]):
         content.fault(*where, "an id that FHIR does not allow" if resource.get("id") else "no id")
         return None
+    if several := twofold(resource):
+        content.fault(*where, several)
+        return None
     row: list[Any] = []
     lost: list[str] = []
     for path in paths:
@@ -254,6 +265,10 @@ def _cell(value: object, path: ElementPath, kind: str, content: BulkContent) -> 
         if isinstance(value, int) and int(float(value)) != value:
             content.left_out[f"the last digits of {kind}.{path.path}"] += 1
         return float(value)
+    if path.type == "boolean":
+        if not isinstance(value, bool):
+            raise ValueError
+        return value
     if isinstance(value, bool | int | float) and path.role is Role.QUASI_IDENTIFIER:
         value = json.dumps(value)  # of a path that somebody named
     if not isinstance(value, str):

@@ -75,12 +75,13 @@ PATHS: Mapping[str, tuple[ElementPath, ...]] = {
         ElementPath("id", "id", role=Role.PERSON),
         ElementPath("gender", "gender", role=Role.QUASI_IDENTIFIER),
         _day("birth_date", "birthDate"),
+        ElementPath("deceased", "deceasedBoolean", "boolean", role=Role.QUASI_IDENTIFIER),
         _day("death_date", "deceasedDateTime"),
     ),
     "Encounter": (
         _ID, _PATIENT, ElementPath("status", "status"), ElementPath("class_system", "class.system"),
-        ElementPath("class", "class.code"), *_coded("type", "type[0]"), _day("start", "period.start"),
-        _day("end", "period.end"),
+        ElementPath("class", "class.code", required=True), *_coded("type", "type[0]"),
+        _day("start", "period.start"), _day("end", "period.end"),
     ),
     "Condition": (
         _ID, _PATIENT, _ENCOUNTER, *_coded("clinical_status", "clinicalStatus"),
@@ -115,6 +116,14 @@ TABLES: Mapping[str, str] = {
     "Procedure": "procedure", "MedicationRequest": "medication_request",
 }  # fmt: skip
 """By type of resource, the table it becomes."""
+
+
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "Patient": ("deceased", "multipleBirth"), "Condition": ("onset", "abatement"),
+    "Observation": ("effective", "value"), "Procedure": ("performed",),
+    "MedicationRequest": ("reported", "medication"),
+}  # fmt: skip
+"""By type of resource, elements of which the standard allows one form: a date of death, or a yes or no."""
 
 
 def further_paths(further: Mapping[str, Mapping[str, str]] | None) -> dict[str, tuple[ElementPath, ...]]:
@@ -152,6 +161,14 @@ def element(resource: Mapping[str, Any], steps: tuple[tuple[str, str], ...]) -> 
         elif chosen:
             at = at[0] if at else None
     return at
+
+
+def twofold(resource: Mapping[str, Any]) -> str:
+    """An element that stands there in two forms, of which only one may: deceased[x]; empty if none does."""
+    for stem in CHOICES.get(str(resource.get("resourceType")), ()):
+        if sum(name.startswith(stem) and name[len(stem) :][:1].isupper() for name in resource) > 1:
+            return f"{stem}[x] in two forms"
+    return ""
 
 
 def put(resource: dict[str, Any], steps: tuple[tuple[str, str], ...], value: object) -> None:

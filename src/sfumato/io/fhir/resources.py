@@ -79,6 +79,8 @@ def resources(database: Database, kind: str, paths: tuple[ElementPath, ...]) -> 
         for row in zip(*columns, strict=True):
             resource: dict[str, Any] = {"resourceType": kind}
             cells = dict(zip((p.column for p in there), row, strict=True))
+            if cells.get("death_date") is not None:
+                cells["deceased"] = None  # one of the two may stand there, and the date says more
             for path in there:
                 if path.column not in coded or cells[coded[path.column]] is not None:
                     _write(resource, path, cells[path.column])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,16 +12,16 @@ import pyarrow.compute as pc
 
 from sfumato.database import Database, Link, Reference
 from sfumato.errors import DataError, SchemaError, SfumatoWarning, listed
-from sfumato.io.omop.fields import VERSIONS, CdmField, fields_of
+from sfumato.io.omop.fields import CdmField, fields_of
 from sfumato.io.omop.roles import NOTES, PLACES, PUBLIC, RELATIONS, column_of, left_out
+from sfumato.io.omop.versions import stated_version, told_version, unknown
 from sfumato.schema import Schema
 from sfumato.table import Table
 
 FORM = "omop"
 _SAY_CDM = ("person_id", "gender_concept_id")
-_VERSION = re.compile(r"\d{1,2}\.\d{1,2}")
-_OF_VERSION_6 = {"location_history", "survey_conduct"}
 _REQUIRED_TABLES = ("observation_period",)
+_LIKE_CDM = 3  # tables that are called as those of a CDM, and are hardly so by accident
 _NAMED = 100  # tables and columns that a warning names; a whole CDM has fewer of any sort
 # Ids that point to any table, and the column that says to which.
 _EVENTS = {
@@ -188,23 +187,30 @@ def _values(table: Table, column: str) -> set[str]:
 # -- recognizing -----------------------------------------------------------------------------------
 
 
-def recognized(layouts: Mapping[str, Sequence[str]], keep_text: bool = False) -> Cdm | None:
-    """The CDM that tables with these columns are; None if they are none. Capitals do not matter."""
+def recognized(
+    layouts: Mapping[str, Sequence[str]],
+    keep_text: bool = False,
+    stated: Callable[[str, str], Table] | None = None,
+) -> Cdm | None:
+    """The CDM that tables with these columns are; None if they are none. Capitals do not matter.
+
+    stated: reads a column of a table, to find the version that `cdm_source` states.
+    """
     heads = _heads(layouts)
     if not set(_SAY_CDM) <= set(heads.get("person", ())) or not any(
         "person_id" in columns for n, columns in heads.items() if n != "person" and n in fields_of("5.4")
     ):
         return None
-    died = "death_datetime" in heads["person"] and not {"death", "cdm_source"} & set(heads)
-    if "year_of_birth" not in heads["person"] or _OF_VERSION_6 & set(heads) or died:
-        raise _of_another("6.0")
     if alike := _alike(layouts):
         raise SchemaError(
             f"names of this OMOP CDM differ in capitals only: {listed(alike, _NAMED)}.",
             hint="keep one of each, or declare the tables in database.toml",
         )
-    version = min(VERSIONS, key=lambda v: len(list(_unknown(heads, v))))
-    return as_version(layouts, version, keep_text)
+    version, column = "", heads.get("cdm_source", {}).get("cdm_version")
+    if stated is not None and column is not None:
+        name = next(n for n in layouts if n.casefold() == "cdm_source")
+        version = stated_version(_values(stated(name, column), column))
+    return as_version(layouts, version or told_version(heads), keep_text)
 
 
 def as_version(layouts: Mapping[str, Sequence[str]], version: str, keep_text: bool) -> Cdm:
@@ -238,13 +244,13 @@ def as_version(layouts: Mapping[str, Sequence[str]], version: str, keep_text: bo
         for n, f in every[t].items()
         if f.required and n not in heads[t] and not left_out(f, keep_text)
     ]
-    unknown = [f"{names[t]}.{c}" if c else names[t] for t, c in _unknown(heads, version)]
+    further = [f"{names[t]}.{heads[t][c]}" if c else names[t] for t, c in unknown(heads, version)]
     return Cdm(
         version,
         {t: names[t] for t in columns},
         columns,
         {why: tuple(those) for why, those in omitted.items()},
-        tuple(unknown),
+        tuple(further),
         tuple(missing),
     )
 
@@ -268,35 +274,7 @@ def _alike(layouts: Mapping[str, Sequence[str]]) -> list[str]:
     return twice
 
 
-def _unknown(heads: Mapping[str, Mapping[str, str]], version: str) -> Iterator[tuple[str, str]]:
-    """Tables, and columns of known tables, that a version does not have."""
-    every = fields_of(version)
-    for table, columns in heads.items():
-        if table not in every:
-            yield table, ""
-        elif set(columns) & set(every[table]):
-            yield from ((table, called) for name, called in columns.items() if name not in every[table])
-
-
-def _of_another(version: str) -> SchemaError:
-    return SchemaError(
-        f"this is an OMOP CDM of version {version}; {' and '.join(VERSIONS)} are known.",
-        hint="convert it, or declare its tables and links in database.toml",
-    )
-
-
 # -- the database ----------------------------------------------------------------------------------
-
-
-def said_version(source: Table, column: str) -> str:
-    """The version that `cdm_source` states, such as 5.4; empty if it has none, refused if it is another.
-
-    Of several the newest; one row that states another is enough to refuse it.
-    """
-    stated = {found[0] for text in _values(source, column) if (found := _VERSION.search(text))}
-    if others := sorted(stated - set(VERSIONS)):
-        raise _of_another(others[0])
-    return max(stated, default="")
 
 
 def cdm_database(cdm: Cdm, read: Mapping[str, Table]) -> Database:
@@ -344,6 +322,14 @@ def _whole_numbers(ids: pa.Array) -> pa.Array:
     reals = ids.cast(pa.float64())
     fits = pc.and_kleene(pc.equal(reals, pc.floor(reals)), pc.less(pc.abs(reals), 1e15))
     return pc.if_else(fits, reals, -1.0).cast(pa.int64())
+
+
+def warn_of_nobody(names: Sequence[str]) -> None:
+    """Say that what is called as the tables of a CDM lacks the one that makes it a CDM."""
+    own = [n for n in names if n.casefold() in fields_of("5.4") and "_" in n and n.casefold() not in PUBLIC]
+    if len(own) >= _LIKE_CDM:
+        words = "called as in an OMOP CDM, which needs a table 'person': they are read as any other tables"
+        warnings.warn(f"{listed(own)}: {words}.", SfumatoWarning, stacklevel=4)
 
 
 def warn(cdm: Cdm, further: Sequence[str] = ()) -> None:

@@ -213,16 +213,17 @@ metadata
   metadata_id*@5.4 metadata_concept_id! metadata_type_concept_id! name:t! value_as_string:t
   value_as_concept_id value_as_number:f@5.4 metadata_date metadata_datetime
 cdm_source
-  cdm_source_name:t! cdm_source_abbreviation:t! cdm_holder:t! source_description:t
-  source_documentation_reference:t cdm_etl_reference:t source_release_date! cdm_release_date!
-  cdm_version:t cdm_version_concept_id!@5.4 vocabulary_version:t!
+  cdm_source_name:t! cdm_source_abbreviation:t@5.3 cdm_source_abbreviation:t!@5.4 cdm_holder:t@5.3
+  cdm_holder:t!@5.4 source_description:t source_documentation_reference:t cdm_etl_reference:t
+  source_release_date@5.3 source_release_date!@5.4 cdm_release_date@5.3 cdm_release_date!@5.4
+  cdm_version:t cdm_version_concept_id!@5.4 vocabulary_version:t@5.3 vocabulary_version:t!@5.4
 concept
   concept_id* concept_name:t! domain_id:t!>domain vocabulary_id:t!>vocabulary
   concept_class_id:t!>concept_class standard_concept:t concept_code:t! valid_start_date!
   valid_end_date! invalid_reason:t
 vocabulary
-  vocabulary_id:t* vocabulary_name:t! vocabulary_reference:t vocabulary_version:t
-  vocabulary_concept_id!
+  vocabulary_id:t* vocabulary_name:t! vocabulary_reference:t!@5.3 vocabulary_reference:t@5.4
+  vocabulary_version:t vocabulary_concept_id!
 domain
   domain_id:t* domain_name:t! domain_concept_id!
 concept_class

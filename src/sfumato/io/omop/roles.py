@@ -60,6 +60,8 @@ def _meaning(field: CdmField, stored: str) -> tuple[Kind, Role]:
         return _KINDS.get(stored, Kind.NOMINAL) if not field.is_concept else Kind.NOMINAL, Role.OTHER
     if field.points_to == "person" or (field.key and field.table == "person"):
         return Kind.NOMINAL, Role.PERSON
+    if field.points_to in PUBLIC:  # which definition a cohort goes by
+        return Kind.NOMINAL, Role.OTHER
     if field.name in _NAMES:
         return Kind.NOMINAL, Role.IDENTIFIER
     if field.is_concept:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from sfumato.database import Database, Link, key_ids
+from sfumato.database import Database, Link, Reference, key_ids
 from sfumato.errors import SchemaError, listed
 from sfumato.inference.names import words
 from sfumato.schema import Kind, Role
@@ -59,11 +59,13 @@ class TableTree:
     branches: tuple[Branch, ...]
     birth: str | None = None
     death: str | None = None
+    unplaced: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, database: Database) -> TableTree:
         """All that stands in the way is said at once."""
         faults: list[str] = []
+        database, unplaced = _placed(database)
         named = [n for n in database.order if database.route(n) is not None]
         root = database.root
         if database.keys.get(root) is None or database.keys.get(root) != database.person_column(root):
@@ -76,7 +78,7 @@ class TableTree:
         if faults:
             raise SchemaError(f"{'; '.join(faults)}.", hint="see docs/linked-synthesis.md")
         columns = branches[0].columns
-        return cls(database, tuple(branches), _named(columns, _BIRTH), _named(columns, _DEATH))
+        return cls(database, tuple(branches), _named(columns, _BIRTH), _named(columns, _DEATH), unplaced)
 
     def __getitem__(self, name: str) -> Branch:
         return next(b for b in self.branches if b.name == name)
@@ -103,7 +105,7 @@ class TableTree:
     def left_out(self) -> tuple[str, ...]:
         """`table.column` of all that is not synthesized, and tables that are not released."""
         columns = [f"{b.name}.{c}" for b in self.branches for c in b.left_out]
-        return (*columns, *(n for n in self.database.tables if n in self.staff))
+        return (*columns, *(n for n in self.database.tables if n in self.staff), *self.unplaced)
 
     @cached_property
     def staff(self) -> frozenset[str]:
@@ -113,6 +115,24 @@ class TableTree:
         used = {k.parent for k in database.links if (k.child, k.column) not in lost}
         keys = {n: database.keys.get(n) for n in database.apart - used}
         return frozenset(n for n, key in keys.items() if key and database[n].schema[key].role in _NEVER)
+
+
+def _placed(database: Database) -> tuple[Database, tuple[str, ...]]:
+    """Without tables of a CDM that reach a person only where another column says by which table: its costs.
+
+    A CDM has the tables of the standard; elsewhere somebody chose them, and such a table is refused.
+    """
+    if not database.form.startswith("omop"):
+        return database, ()
+    routes = {n: route for n in database.tables if (route := database.route(n)) is not None}
+    gone = tuple(n for n, (_, way) in routes.items() if isinstance(way, Reference))
+    if not gone:
+        return database, ()
+    kept = {n: t for n, t in database.tables.items() if n not in gone}
+    links = tuple(k for k in database.links if not {k.child, k.parent} & set(gone))
+    references = tuple(r for r in database.references if not {r.child, *r.parents} & set(gone))
+    keys = {n: key for n, key in database.keys.items() if n in kept}
+    return replace(database, tables=kept, links=links, references=references, keys=keys), gone
 
 
 def hung_on_persons(database: Database) -> tuple[Database, tuple[str, ...]]:
