@@ -18,6 +18,7 @@ import time
 import warnings
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,6 +26,8 @@ import pyarrow as pa
 
 import sfumato as sf
 from sfumato.assessment.database_measures import utilities
+from sfumato.hierarchy.classifications import icd9_groups
+from sfumato.synthesis.private.purse import Purse
 
 DATA = Path(os.environ.get("SFUMATO_DATA", "data"))
 _RATIO = 1.25  # drawn persons may differ from others by so much more than real ones
@@ -143,6 +146,79 @@ def over_splits(title: str, frames: dict[str, pd.DataFrame], persons: int, seeds
         )
 
 
+# -- codes ------------------------------------------------------------------------------------------------
+
+_LEVELS = ("chapter", "category", "whole code")
+
+
+def code_counts(database: sf.Database, level: str) -> dict[str, int]:
+    """How often each code occurs, at a level of its tree."""
+    codes = pd.Series(database["diagnoses"].to_arrow()["code"].to_pylist()).dropna().astype(str)
+    if level == "whole code":
+        return codes.value_counts().to_dict()
+    stems = codes.map(_category)
+    groups = icd9_groups()
+    return (stems if level == "category" else stems.map(lambda c: groups[c][1])).value_counts().to_dict()
+
+
+def _category(code: str) -> str:
+    """The three characters (of external causes four) that a code of ICD-9-CM begins with."""
+    stem = code.partition(".")[0]
+    return stem[:4] if stem.startswith("E") else stem[:3].zfill(3)
+
+
+def code_errors(original: sf.Database, released: sf.Database) -> dict[str, float]:
+    """Total variation between the codes of two databases, at each level."""
+    out = {}
+    for level in _LEVELS:
+        one, two = (pd.Series(code_counts(d, level)) for d in (original, released))
+        out[level] = float((one / one.sum()).sub(two / two.sum(), fill_value=0).abs().sum() / 2)
+    return out
+
+
+class Listening:
+    """The noise of the counts of codes, as they are paid for: by their number of cells."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[str, int, float]] = []
+
+    def __enter__(self) -> Listening:
+        self._genuine = genuine = Purse.sums
+
+        def sums(purse: Purse, values: Any, taxi: int, squared: int, columns: Any, amount: float,
+                 purpose: str) -> Any:  # fmt: skip
+            got = genuine(purse, values, taxi, squared, columns, amount, purpose)
+            if purpose in ("codes", "groups of codes"):
+                self.found.append((purpose, len(values), got.sigma))
+            return got
+
+        Purse.sums = sums  # type: ignore[method-assign]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        Purse.sums = self._genuine  # type: ignore[method-assign]
+
+
+def print_noise(data: sf.Database, listening: Listening, model: sf.LinkedModel) -> None:
+    """What noise alone would do to the counts of codes, were each taken as it was measured."""
+    total = sum(code_counts(data, "whole code").values())
+    counts = np.array(list(code_counts(data, "whole code").values()))
+    for purpose, cells, sigma in listening.found:
+        alone = cells * sigma / np.sqrt(2 * np.pi) / total
+        print(
+            f"  {purpose}: {cells:,} cells, noise {sigma:,.0f} of a count; "
+            f"by itself a total variation of {alone:.3f}"
+        )
+        if purpose == "codes":
+            seen = counts > 2 * sigma
+            print(
+                f"  {seen.sum():,} of {len(counts):,} codes occur more often than twice that: "
+                f"{counts[seen].sum() / total:.0%} of all diagnoses"
+            )
+    for sets in model.generator.sets.values():
+        print(f"  seen in {int(sets.classes.max()) + 1} classes")
+
+
 # -- with privacy ----------------------------------------------------------------------------------------
 
 _YEARS = tuple(date(y, 1, 1) for y in range(1900, 2012, 3))
@@ -184,7 +260,8 @@ def with_privacy(title: str, frames: dict[str, pd.DataFrame], epsilons: list[flo
     found: dict[str, dict[str, float]] = {}
     for epsilon in [*sorted(epsilons), None]:
         start = time.process_time()
-        model = sf.LinkedSynthesizer(epsilon=epsilon, **_PUBLIC[title]).fit(data)  # type: ignore[arg-type]
+        with Listening() as listening:
+            model = sf.LinkedSynthesizer(epsilon=epsilon, **_PUBLIC[title]).fit(data)  # type: ignore[arg-type]
         fitted = time.process_time()
         release = model.sample(seed=seed)
         rows = {n: t.rows() for n, t in release.data.tables.items()}
@@ -193,7 +270,9 @@ def with_privacy(title: str, frames: dict[str, pd.DataFrame], epsilons: list[flo
         print(f"{title}, epsilon {name}: fitted {fitted - start:.1f} s, drawn {drawn - fitted:.1f} s; {rows}")
         faults = [str(d) for d in release.data.differences]
         print(f"  differences: {faults or 'none'}; {model.guarantee.claims[0].title}", flush=True)
-        found[name] = measured(data, release.data)
+        print_noise(data, listening, model)
+        codes = {f"codes by {n}": v for n, v in code_errors(data, release.data).items()}
+        found[name] = {**measured(data, release.data), **codes}
     print(f"  {'total variation, against the data':44s} " + " ".join(f"{n:>8s}" for n in found))
     for measure in found["none"]:
         print(f"  {measure:44s} " + " ".join(f"{found[n][measure]:8.4f}" for n in found), flush=True)

@@ -24,10 +24,10 @@ from sfumato.schema import Role
 from sfumato.synthesis.people import estimation
 from sfumato.synthesis.people.bounds import PersonBounds
 from sfumato.synthesis.people.estimation import Estimation, ExactCounting
-from sfumato.synthesis.people.layout import person_windows
 from sfumato.synthesis.people.noisy_rows import NoisyCounting
-from sfumato.synthesis.people.records import read
+from sfumato.synthesis.people.person_chunks import PersonChunks
 from sfumato.synthesis.people.structure import TableTree
+from sfumato.synthesis.people.tallies import OutlineQuestion
 from sfumato.synthesis.private import purse
 
 DAYS = ((DAY - date(1970, 1, 1)).days, (date(2021, 12, 31) - date(1970, 1, 1)).days)
@@ -231,9 +231,9 @@ def with_one_more(visits: int) -> tuple[sf.Database, sf.Database]:
 class Questions(ExactCounting):
     """Counts as they are, and which columns were asked for."""
 
-    def variables(self, name: str, codes: Any, sizes: Any, ordered: Any) -> Any:
-        asked[name] = (codes, sizes, ordered)
-        return super().variables(name, codes, sizes, ordered)
+    def variables(self, name: str, counts: Any, ordered: Any) -> Any:
+        asked[name] = (counts, ordered)
+        return super().variables(name, counts, ordered)
 
 
 asked: dict[str, Any] = {}
@@ -248,12 +248,10 @@ def columns_audited(monkeypatch: pytest.MonkeyPatch, claim: float, visits: int, 
     both = with_one_more(visits)
     for database in both:
         tree = TableTree.of(database)
-        records, axes = read(tree, {"visits": counted, "tests": 2})
-        window = person_windows(tree, records["people"].dates, DAYS, records["people"].rows)
-        work = Estimation(tree, records, axes, dict(BOUNDS), DAYS, Questions(), sf.Key.from_seed(0))
-        _, people, _ = work._variables("people", {}, window)
-        work._variables("visits", {"people": people}, window)
-        columns.append((tree, axes, records["people"].rows, dict(asked)))
+        persons = PersonChunks(tree, {"visits": counted, "tests": 2})
+        outline = persons.count(OutlineQuestion(tree, persons.axes, BOUNDS))
+        Estimation(tree, persons, outline, DAYS, Questions(), sf.Key.from_seed(0)).single_columns()
+        columns.append((tree, persons.axes, outline.tables["people"].rows, dict(asked)))
 
     def drawn(number: int) -> list[Any]:
         tree, axes, persons, every = columns[number]

@@ -171,8 +171,10 @@ def test_a_person_of_many_tables_shows_in_nothing_but_the_noise(
 
 
 def test_rows_beyond_the_bound_are_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    genuine = synthesizer.read
-    monkeypatch.setattr(synthesizer, "read", lambda tree, most: genuine(tree, dict.fromkeys(most, 1000)))
+    genuine = synthesizer.persons_of
+    monkeypatch.setattr(
+        synthesizer, "persons_of", lambda tree, most: genuine(tree, dict.fromkeys(most, 1000))
+    )
     with pytest.raises(Refuted, match="sensitivity"):
         compare(monkeypatch, tmp_path, "far more than count", 1e-6)
 

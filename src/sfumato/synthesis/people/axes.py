@@ -7,8 +7,7 @@ here, for all data.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -16,20 +15,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.counts import Codebook, canonical_type
-from sfumato.schema import Kind
-from sfumato.schema.column import Column, Value
+from sfumato.schema.column import Column
 from sfumato.seeds import Key
 from sfumato.synthesis.bin_values import draw_within
-from sfumato.synthesis.people.structure import DATES
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 NO_DAY = np.iinfo(np.int64).min  # of a row without a date
-_FEW = 40  # different numbers up to which each is a level
-_BINS = 20  # of numbers and dates whose bins are read off the data
-_HEAVY = 0.02  # share of the rows from which a number is a bin by itself
 MICROSECONDS = 86_400_000_000  # of a day
-_EPOCH = date(1970, 1, 1)
 
 # Days from one record to the next, and from the first date of a row to its further ones.
 _GAPS = (*range(8), 10, 14, 21, 30, 31, 45, 60, 75, 90, 120, 150, 180, 240, 300, 365, 455, 547, 730, 1095,
@@ -128,39 +121,6 @@ GAP_GROUPS = np.append(np.searchsorted(_SPANS, _GAPS, side="right"), len(_SPANS)
 def declared_axis(column: Column) -> ValueAxis:
     """From the levels or edges that the schema declares."""
     return ValueAxis(Codebook.declared(column))
-
-
-def axis_of(column: Column, values: pa.ChunkedArray) -> ValueAxis:
-    """From what the schema declares; else from the data: levels, or bins of about equally many rows."""
-    if column.declared:
-        return declared_axis(column)
-    if column.kind in (Kind.NUMERIC, Kind.DATE):
-        numbers = _numbers(column, values)
-        if len(np.unique(numbers)) > _FEW:
-            return declared_axis(replace(column, edges=_edges(column, numbers), clamp=True, provenance=None))
-    return ValueAxis(Codebook.of_values(column, values))
-
-
-def _numbers(column: Column, values: pa.ChunkedArray) -> Floats:
-    if column.type in DATES:
-        days, there = days_of(values.combine_chunks())
-        return days[there].astype(np.float64)
-    read = np.asarray(values.cast(pa.float64(), safe=False).drop_null().to_numpy(), np.float64)
-    return read[np.isfinite(read)]
-
-
-def _edges(column: Column, numbers: Floats) -> tuple[Value, ...]:
-    whole = column.type in (*DATES, "integer")
-    marks = np.quantile(numbers, np.linspace(0, 1, _BINS + 1))
-    values, many = np.unique(numbers, return_counts=True)
-    heavy = values[many > _HEAVY * len(numbers)]
-    after = heavy + 1 if whole else np.nextafter(heavy, np.inf)
-    marks = np.concatenate([np.floor(marks) if whole else marks, heavy, after])
-    edges = np.unique(np.clip(marks, numbers.min(), numbers.max()))
-    if column.type in DATES:
-        days = [_EPOCH + timedelta(int(d)) for d in edges]
-        return tuple(days if column.type == "date" else [datetime(d.year, d.month, d.day) for d in days])
-    return tuple(int(e) for e in edges) if whole else tuple(float(e) for e in edges)
 
 
 def days_of(array: pa.Array) -> tuple[Ints, NDArray[np.bool_]]:

@@ -2,8 +2,10 @@
 
 Neighbours: two databases, one of which has one person more, with all rows of that person in all tables. Rows
 beyond the bounds do not count; which ones depends on the rows of one parent alone, so that what counts of
-everybody else is the same in both. A count over the whole database is a sum over persons. Two neighbours'
-counts therefore differ by what the one person adds, and that is bounded here, by L1 and by L2 squared.
+everybody else is the same in both. A count over the whole database is a sum over persons, and is added up
+over groups of persons, each with all their rows (`tallies`): who counts which of them changes nothing. Two
+neighbours' counts therefore differ by what the one person adds, and that is bounded here, by L1 and by L2
+squared.
 
 Notation: s = the most rows of a person in a table: the product of the bounds on the way down to it. d = the
 most codes of a set, each once; G = how many classes (or codes) there are; q = min(d, G).

@@ -93,7 +93,9 @@ class ExecutorBatches:
     ) -> ExecutorBatches:
         """The rows of every batch are counted now. where: whose session draws them."""
         session = where.frame.to_native().sparkSession
-        batch = _Batch(_without_rows(generator), key.to_bytes(), persons, step)
+        batch = _Batch(
+            replace(generator, structure=generator.structure.without_rows()), key.to_bytes(), persons, step
+        )
         names = tuple(b.name for b in generator.structure.branches)
         number = -(-persons // step)
         frame = session.range(0, number, 1, number)
@@ -112,14 +114,3 @@ class ExecutorBatches:
         frame = self.session.range(0, number, 1, number)
         drawn = frame.mapInArrow(_Draw(self.batch, name, schema, self.first), struct(schema))
         return engine(drawn, schema, self.origin)
-
-
-def _without_rows(generator: Generator) -> Generator:
-    """The same without the data: what leaves for the executors are counts, and what columns mean."""
-    before = generator.structure.database
-    tables = {}
-    for name, table in before.tables.items():
-        arrow = pa.schema([pa.field(c.name, canonical_type(c)) for c in table.schema])
-        tables[name] = Table.from_arrow(arrow.empty_table(), table.schema)
-    structure = replace(generator.structure, database=before.with_tables(tables))
-    return replace(generator, structure=structure)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.progress import report
 from sfumato.seeds import Key, uniform
-from sfumato.synthesis.people.axes import GAPS, LEFT, NO_DAY, Ints
+from sfumato.synthesis.people.axes import GAPS, LEFT, NO_DAY, Floats, Ints
 from sfumato.synthesis.people.layout import FieldLayout, Windows
 from sfumato.synthesis.private.calibration import ROUNDS
 from sfumato.synthesis.private.layout import Codes, GraphLayout, Targets
@@ -76,7 +76,7 @@ class RowField:
     def of_keys(cls, layout: FieldLayout) -> RowField:
         """Of rows that have no variable of their own."""
         none = np.empty((len(layout.sizes), 0), np.uint16)
-        wanted = exact_tables(layout, none)
+        wanted = FieldCounts.of(layout, none).tables(layout)
         empty = np.zeros(sum(wanted.sizes)), np.zeros(len(wanted.flat))
         return cls(layout, Potentials(wanted, *empty, none))
 
@@ -214,17 +214,41 @@ def _refresher(layout: FieldLayout, given: GivenRows, key: Key) -> Callable[[Cod
     return refresh
 
 
-def exact_tables(layout: FieldLayout, rows: Codes) -> TargetTables:
-    """The tables of rows themselves, without noise.  rows: (columns, rows)."""
-    sizes, n = layout.sizes, rows.shape[1]
-    own = tuple(np.bincount(r, minlength=s).astype(np.float64) for r, s in zip(rows, sizes, strict=True))
-    empty = TargetTables(
-        sizes, float(max(n, 1)), own, layout.pairs,
-        tuple(np.zeros((sizes[a], sizes[b])) for a, b in layout.pairs), np.zeros(len(layout.pairs)),
-        layout.zeros, layout.free, (layout.free - 1,) if layout.variables.timed else (),
+@dataclass(frozen=True, eq=False)
+class FieldCounts:
+    """What was counted of rows: every column by itself, and all pairs of a layout, one after the other."""
+
+    rows: int
+    own: tuple[Floats, ...]
+    flat: Floats
+
+    @classmethod
+    def of(cls, layout: FieldLayout, rows: Codes) -> FieldCounts:
+        """Of some rows.  rows: (columns, rows)."""
+        own = tuple(
+            np.bincount(r, minlength=s).astype(np.float64) for r, s in zip(rows, layout.sizes, strict=True)
+        )
+        return cls(rows.shape[1], own, _empty(layout, own).counts(rows).astype(np.float64))
+
+    def plus(self, other: FieldCounts) -> FieldCounts:
+        """Of both together."""
+        own = tuple(a + b for a, b in zip(self.own, other.own, strict=True))
+        return FieldCounts(self.rows + other.rows, own, self.flat + other.flat)
+
+    def tables(self, layout: FieldLayout) -> TargetTables:
+        """The tables of the rows themselves, without noise."""
+        sizes, empty = layout.sizes, _empty(layout, self.own)
+        tables = tuple(
+            self.flat[empty.starts[q] : empty.starts[q + 1]].reshape(sizes[a], sizes[b])
+            for q, (a, b) in enumerate(layout.pairs)
+        )
+        return replace(empty, rows=float(max(self.rows, 1)), tables=tables)
+
+
+def _empty(layout: FieldLayout, own: tuple[Floats, ...]) -> TargetTables:
+    sizes = layout.sizes
+    return TargetTables(
+        sizes, 1.0, own, layout.pairs, tuple(np.zeros((sizes[a], sizes[b])) for a, b in layout.pairs),
+        np.zeros(len(layout.pairs)), layout.zeros, layout.free,
+        (layout.free - 1,) if layout.variables.timed else (),
     )  # fmt: skip
-    flat, starts = empty.counts(rows).astype(np.float64), empty.starts
-    tables = tuple(
-        flat[starts[q] : starts[q + 1]].reshape(sizes[a], sizes[b]) for q, (a, b) in enumerate(layout.pairs)
-    )
-    return replace(empty, tables=tables)

@@ -45,6 +45,19 @@ class DrawnRows:
         return len(self.parent)
 
 
+def above_of(
+    structure: TableTree, variables: Mapping[str, TableVariables], name: str,
+    rows: Mapping[str, DrawnRows], parent: Ints,
+) -> Codes:  # fmt: skip
+    """The classes of all rows above, (variables, rows).  parent: the row above of each."""
+    parts, at = [], parent
+    for table in structure.above(name):
+        own = rows[table]
+        parts.append(own.states[: variables[table].steady, at])
+        at = own.parent[at]
+    return np.concatenate(parts) if parts else np.empty((0, len(parent)), np.uint16)
+
+
 @dataclass(frozen=True, eq=False)
 class Generator:
     """The fields of all tables.
@@ -105,12 +118,7 @@ class Generator:
 
     def above(self, name: str, drawn: Mapping[str, DrawnRows], parent: Ints) -> Codes:
         """The classes of all rows above, (variables, rows)."""
-        parts, at = [], parent
-        for table in self.structure.above(name):
-            rows, variables = drawn[table], self.variables[table]
-            parts.append(rows.states[: variables.steady, at])
-            at = rows.parent[at]
-        return np.concatenate(parts) if parts else np.empty((0, len(parent)), np.uint16)
+        return above_of(self.structure, self.variables, name, drawn, parent)
 
     def below(self, name: str, above: Mapping[str, DrawnRows], windows: Windows, key: Key) -> DrawnRows:
         """The rows of a table, given all tables above it."""

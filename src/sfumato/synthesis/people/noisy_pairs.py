@@ -13,12 +13,12 @@ import numpy as np
 
 from sfumato.progress import report
 from sfumato.synthesis.people.axes import GAPS, Floats, Ints
-from sfumato.synthesis.people.field import exact_tables
+from sfumato.synthesis.people.field import FieldCounts
 from sfumato.synthesis.people.layout import FieldLayout
 from sfumato.synthesis.people.purchase import Offer, amounts
 from sfumato.synthesis.private import allocation as budget
 from sfumato.synthesis.private.graph import Pair
-from sfumato.synthesis.private.layout import Bools, Codes
+from sfumato.synthesis.private.layout import Bools
 from sfumato.synthesis.private.measurement import allowed
 from sfumato.synthesis.private.potentials import TargetTables
 from sfumato.synthesis.private.purse import Purse, kept_share
@@ -46,19 +46,19 @@ class ColumnPairs:
     firsts: int = 0
     laters: int = 0
 
-    def wanted(self, purse: Purse, rows: Codes) -> TargetTables:
-        """Spend what is left of a purse.  rows: (columns, rows) of the data."""
+    def wanted(self, purse: Purse, exact: FieldCounts) -> TargetTables:
+        """Spend what is left of a purse.  exact: what was counted of the data."""
         layout, own, pairs = self.layout, self.own, self.layout.pairs
-        counted = exact_tables(layout, rows)
+        counted = exact.tables(layout)
         masks = [self._mask(pair) for pair in pairs]
         even = [independent(own[a], own[b], self.rows, m) for (a, b), m in zip(pairs, masks, strict=True)]
         classes = self._gap_classes(purse)
         seen = [self._seen(pair, classes) for pair in pairs]
         offers = []
         for (a, b), table, m, s in zip(pairs, counted.tables, even, seen, strict=True):
-            exact = merged(table, *s).astype(np.int64)
+            cells = merged(table, *s).astype(np.int64)
             bias = 0.5 * budget.C * (self.noise[a] + self.noise[b])
-            offers.append(Offer(exact, merged(m, *s), bias, kept_share(exact.shape) * purse.max_rows))
+            offers.append(Offer(cells, merged(m, *s), bias, kept_share(cells.shape) * purse.max_rows))
         found: dict[int, tuple[Floats, float]] = {}
         taken = amounts(purse, offers, self.rows, len(layout.sizes))
         for done, (q, amount) in enumerate(taken.items()):

@@ -10,6 +10,7 @@ Because:   1. Everything that is learnt of the data comes through a `Purse`, one
            3. The sizes of all arrays follow from the public domains, from the bounds and from answers that
               were paid for before (classes). The days of a gap, and the time that is left, are counted within
               one person, from the declared period, in bins that are the same for all data.
+              Exact counts, wherever they were added up (`person_chunks`, `executor_persons`), are not kept.
            4. Rows above are counted nowhere: their law is that of rows that were drawn from answers.
            5. Fields are learnt, and persons drawn, from the answers alone, by public randomness.
 Assumes:   the domains, the bounds, the period and a declared number of persons are public; tables without
@@ -30,13 +31,14 @@ import pyarrow as pa
 from sfumato.privacy.grants import UNIT, Grant
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.rounding import down
-from sfumato.synthesis.people.axes import GAP_GROUPS, GAPS, Floats, Ints, ValueAxis
+from sfumato.synthesis.people.axes import GAP_GROUPS, Floats, Ints, ValueAxis
 from sfumato.synthesis.people.bounds import PersonBounds
+from sfumato.synthesis.people.field import FieldCounts
 from sfumato.synthesis.people.layout import FieldLayout, drawn_columns
 from sfumato.synthesis.people.noisy_pairs import ColumnPairs
 from sfumato.synthesis.people.noisy_sets import PilotSets, SetMeasurement
 from sfumato.synthesis.people.records import Axes
-from sfumato.synthesis.people.sets import CodeSets, SetModel
+from sfumato.synthesis.people.sets import CodeKinds, SetCounts, SetModel
 from sfumato.synthesis.people.structure import TableTree
 from sfumato.synthesis.private import allocation as budget
 from sfumato.synthesis.private.layout import Bools, Codes
@@ -80,6 +82,7 @@ class NoisyCounting:
         self._rows: dict[str, float] = {}
         self._noise: dict[str, list[float]] = {}  # the summed noise of the classes of each variable
         self._first: dict[str, float] = {}  # how many rows of a table are the first of their parent
+        self._sets: dict[str, SetMeasurement] = {}
 
     def _most(self, name: str) -> int:
         """What a person changes a distance of this table's counts by, at most."""
@@ -102,15 +105,14 @@ class NoisyCounting:
     # -- single columns ------------------------------------------------------------------------------
 
     def variables(
-        self, name: str, codes: Codes, sizes: tuple[int, ...], ordered: tuple[bool, ...]
+        self, name: str, counts: tuple[Ints, ...], ordered: tuple[bool, ...]
     ) -> tuple[tuple[Ints | None, ...], tuple[Floats, ...]]:
         """Each column by itself, at the levels of its tree; classes that the budget for pairs bears."""
         purse, rows = self._purses[name], self._rows[name]
-        every = [self._variable(name, j, size, ordered[j]) for j, size in enumerate(sizes)]
-        exact = [np.bincount(c, minlength=s).astype(np.int64) for c, s in zip(codes, sizes, strict=True)]
+        every = [self._variable(name, j, len(exact), ordered[j]) for j, exact in enumerate(counts)]
         tables = [
-            [counts, *(np.bincount(level, counts).astype(np.int64) for level in v.levels)]
-            for v, counts in zip(every, exact, strict=True)
+            [exact, *(np.bincount(level, exact).astype(np.int64) for level in v.levels)]
+            for v, exact in zip(every, counts, strict=True)
         ]
         shapes = [len(t) for each in tables for t in each]
         children = self._structure.children(name)
@@ -122,12 +124,12 @@ class NoisyCounting:
             own, *above = (purse.table(t, (0,), purse.amount(next(parts)), "one column") for t in each)
             fine.append(of_states(v, own, above, rows))
             spread.append(own.variance**0.5)
-        for child, counts in zip(children, fine, strict=False):
-            self._rows[child] = max(float(counts @ np.arange(len(counts))), 1.0)
-            self._first[child] = max(float(counts[1:].sum()), 1.0)
+        for child, many in zip(children, fine, strict=False):
+            self._rows[child] = max(float(many @ np.arange(len(many))), 1.0)
+            self._first[child] = max(float(many[1:].sum()), 1.0)
         above_ = sum(len(drawn_columns(self._structure, a)) + 1 for a in self._structure.above(name))
-        pairs = len(sizes) * (len(sizes) + above_)
-        fewest = least(pairs, len(sizes), purse.left(pairs), purse.max_rows, purse.pure)
+        pairs = len(counts) * (len(counts) + above_)
+        fewest = least(pairs, len(counts), purse.left(pairs), purse.max_rows, purse.pure)
         classes = tuple(classes_of(v, f, fewest) for v, f in zip(every, fine, strict=True))
         self._noise[name] = [
             sigma * float(np.sqrt(np.ones(len(f)) if c is None else np.bincount(c)).sum())
@@ -150,13 +152,13 @@ class NoisyCounting:
 
     # -- rows with the rows above and before them ------------------------------------------------------
 
-    def tables(self, layout: FieldLayout, rows: Codes, above: Codes) -> TargetTables:
+    def tables(self, layout: FieldLayout, counted: FieldCounts, above: Codes) -> TargetTables:
         """What the field of a table should show."""
         name = layout.variables.name
-        own, noise = self._margins(layout, rows, above)
+        own, noise = self._margins(layout, counted, above)
         places = (self._bounds.first_rows(name), self._bounds.later_rows(name)) if layout.follows else (0, 0)
         pairs = ColumnPairs(layout, own, noise, self._rows[name], self._alone(layout), *places)
-        return pairs.wanted(self._purses[name], rows)
+        return pairs.wanted(self._purses[name], counted)
 
     def _alone(self, layout: FieldLayout) -> tuple[int, Bools] | None:
         """Where a row's parent says how many rows it has, and which levels are for one at most."""
@@ -168,7 +170,9 @@ class NoisyCounting:
         most = np.arange(len(parent.fine[place])) if classes is None else _largest(classes)
         return layout.free + place, most <= 1
 
-    def _margins(self, layout: FieldLayout, rows: Codes, above: Codes) -> tuple[tuple[Floats, ...], Floats]:
+    def _margins(
+        self, layout: FieldLayout, counted: FieldCounts, above: Codes
+    ) -> tuple[tuple[Floats, ...], Floats]:
         """The counts of every column of a field, and the summed noise of each.
 
         Of own columns as they were measured; of those above as drawn rows have them; of the row before and of
@@ -187,35 +191,33 @@ class NoisyCounting:
         noise[:steady] = self._noise[name]
         whole = _GIVEN * self._one_way(name, layout.sizes[before:])
         if layout.variables.timed:
-            gaps, noise[free - 1] = self._gaps(name, rows[free - 1], whole, total - first, first)
+            gaps, noise[free - 1] = self._gaps(name, counted.own[free - 1], whole, total - first, first)
             own.append(gaps)
         for j in range(free, before):
             seen = np.bincount(above[j - free], minlength=layout.sizes[j]).astype(np.float64)
             own.append(seen * (total / max(seen.sum(), 1.0)))
         shapes = layout.sizes[before : before + steady]
         for j, part in enumerate(whole * _BEFORE * budget.split_one_way(shapes)):
-            found = self._column(layout, rows, before + j, float(part))
+            found = self._column(layout, counted, before + j, float(part))
             later = total - first
             drawn = shrink(_counts(found, total)[:-1], own[j] * (later / total), found.variance)
             own.append(np.append(on_simplex(drawn, later) if later > 0 else 0 * drawn, first))
             noise[before + j] = found.variance**0.5 * len(drawn)
         if layout.variables.timed:
-            found = self._column(layout, rows, len(layout.sizes) - 1, whole * _TIME)
+            found = self._column(layout, counted, len(layout.sizes) - 1, whole * _TIME)
             own.append(_halves(found, total, first))
             noise[-1] = found.variance**0.5 * len(found.values)
         return tuple(own), noise
 
-    def _column(self, layout: FieldLayout, rows: Codes, j: int, part: float) -> Measurement:
+    def _column(self, layout: FieldLayout, counted: FieldCounts, j: int, part: float) -> Measurement:
         purse = self._purses[layout.variables.name]
-        counts = np.bincount(rows[j], minlength=layout.sizes[j]).astype(np.int64)
-        return purse.table(counts, (j,), purse.amount(part), "one column")
+        return purse.table(counted.own[j].astype(np.int64), (j,), purse.amount(part), "one column")
 
     def _gaps(
-        self, name: str, codes: Codes, whole: float, later: float, first: float
+        self, name: str, counts: Floats, whole: float, later: float, first: float
     ) -> tuple[Floats, float]:
         """Gaps of later rows, by bin and by group of bins, and of first rows; their summed noise."""
-        exact = np.bincount(codes, minlength=GAPS.size).astype(np.int64)
-        between, begin = np.split(exact, 2)
+        between, begin = np.split(counts.astype(np.int64), 2)
         most, purse = self._bounds.later_rows(name), self._purses[name]
 
         def counted(values: Ints, rows: int, part: float) -> Measurement:
@@ -234,17 +236,18 @@ class NoisyCounting:
 
     # -- sets ------------------------------------------------------------------------------------------
 
+    def codes(self, name: str, counts: Ints, axis: ValueAxis, above: int) -> CodeKinds:
+        """How often each code occurs, and classes that the budget bears."""
+        bounds = self._bounds.sets(name)
+        upper = self._rows[str(self._structure[name].parent)]
+        self._sets[name] = SetMeasurement(self._purses[name], bounds, upper, self._rows[name])
+        return self._sets[name].kinds(counts, code_tree(axis), above)
+
     def sets(
-        self, name: str, sets: CodeSets, axis: ValueAxis, levels: Codes, sizes: tuple[int, ...],
-        pilot: PilotSets,
-    ) -> SetModel:  # fmt: skip
+        self, name: str, kinds: CodeKinds, counted: SetCounts, sizes: tuple[int, ...], pilot: PilotSets
+    ) -> SetModel:
         """What sets should show."""
-        upper = str(self._structure[name].parent)
-        work = SetMeasurement(
-            self._purses[name], self._bounds.sets(name), sets, levels, sizes, self._rows[upper],
-            self._rows[name], pilot,
-        )  # fmt: skip
-        return work.model(axis.size, code_tree(axis))
+        return self._sets[name].model(kinds, counted, sizes, pilot)
 
 
 def code_tree(axis: ValueAxis) -> tuple[Ints, ...]:

@@ -15,7 +15,7 @@ from sfumato.synthesis.people.axes import Floats, Ints
 from sfumato.synthesis.people.bounds import Sensitivity, SetBounds
 from sfumato.synthesis.people.layout import SetTables
 from sfumato.synthesis.people.purchase import Offer, amounts
-from sfumato.synthesis.people.sets import CodeSets, SetModel, starts_of
+from sfumato.synthesis.people.sets import CodeKinds, SetCounts, SetModel, starts_of
 from sfumato.synthesis.private import allocation as budget
 from sfumato.synthesis.private.layout import Bools, Codes
 from sfumato.synthesis.private.levels import of_states
@@ -48,41 +48,39 @@ class SetMeasurement:
 
     purse: Purse
     bounds: SetBounds
-    sets: CodeSets
-    levels: Codes
-    sizes: tuple[int, ...]
     rows: float
     codes: float
-    pilot: PilotSets
 
-    def model(self, size: int, tree: tuple[Ints, ...]) -> SetModel:
-        """Spend the purse.  size: how many codes there are; tree: their groups, the coarsest first."""
-        fine = self._fine(size, tree)
-        spread = self.bounds.held(size).squared ** 0.5
-        tables = len(self.sizes) + 1
+    def kinds(self, exact: Ints, tree: tuple[Ints, ...], above: int) -> CodeKinds:
+        """How often each code occurs, and classes.  tree: groups of codes, the coarsest first."""
+        fine = self._fine(exact, tree)
+        spread = self.bounds.held(len(exact)).squared ** 0.5
+        tables = above + 1
         fewest = least(tables, tables, self.purse.left(tables), 1, self.purse.pure) * spread
-        classes = tree_classes(tree, fine, fewest)
-        number = int(classes.max()) + 1
-        exact = self.sets.classed(classes).tables(number, self.levels, self.sizes)
+        return CodeKinds(fine, tree_classes(tree, fine, fewest))
+
+    def model(self, kinds: CodeKinds, exact: SetCounts, sizes: tuple[int, ...], pilot: PilotSets) -> SetModel:
+        """Spend what is left of the purse."""
+        fine, classes, number = kinds.fine, kinds.classes, kinds.number
         total = np.asarray(np.bincount(classes, fine, minlength=number), np.float64)
         single = np.bincount(classes, minlength=number) == 1
-        held = self._held(classes, number, total, single)
-        again, share, again_sigma = self._again(classes, exact, held, single)
-        twice, twice_sigma = self._twice(exact, again)
-        both, both_sigma = self._both(exact, held)
-        above, above_sigma = self._above(exact, held)
+        held = self._held(exact.held, total, single)
+        again, share, again_sigma = self._again(exact, held, single)
+        twice, twice_sigma = self._twice(exact.tables, again)
+        both, both_sigma = self._both(exact.tables, held, pilot)
+        above, above_sigma = self._above(exact.tables, held, sizes, pilot)
         wanted = SetTables(total, above, both, again, twice)
         sigma = (0.0, above_sigma, both_sigma, again_sigma, twice_sigma)
-        return SetModel(self.rows, self.sizes, wanted, sigma, classes, fine, np.full((2, number), share))
+        return SetModel(self.rows, sizes, wanted, sigma, classes, fine, np.full((2, number), share))
 
     def _sums(self, values: Floats | Ints, most: Sensitivity, part: float, purpose: str) -> Measurement:
         amount = self.purse.amount(self.purse.total * part)
         whole = np.asarray(values).astype(np.int64)
         return self.purse.sums(whole, max(most.taxi, 1), max(most.squared, 1), (0,), amount, purpose)
 
-    def _fine(self, size: int, tree: tuple[Ints, ...]) -> Floats:
+    def _fine(self, exact: Ints, tree: tuple[Ints, ...]) -> Floats:
         """How often each code occurs: measured by itself and by groups, put together."""
-        exact = np.asarray(np.bincount(self.sets.slots[self.sets.slots >= 0], minlength=size), np.int64)
+        size = len(exact)
         shapes = [size, *(int(t.max()) + 1 for t in tree)]
         parts = _CODES * budget.split_one_way(shapes)
         own = self._sums(exact, self.bounds.held(size), parts[0], "codes")
@@ -93,27 +91,22 @@ class SetMeasurement:
         variable = Variable((0,), np.arange(size)[None], tree)
         return of_states(variable, own, levels, self.codes)
 
-    def _held(self, classes: Ints, number: int, total: Floats, single: Bools) -> Floats:
+    def _held(self, exact: Floats, total: Floats, single: Bools) -> Floats:
         """(G,) sets that have a class: of a single code as often as it occurs, of others at most so often."""
-        slots = self.sets.classed(classes).slots
-        slots = np.sort(slots, axis=1)
-        fresh = np.diff(slots, axis=1, prepend=-1) != 0
-        exact = np.asarray(np.bincount(slots[fresh & (slots >= 0)], minlength=number), np.int64)
+        number = len(exact)
         found = self._sums(exact, self.bounds.held(number), _HELD, "sets with a class")
         least_ = total / self.bounds.codes
         return np.where(single, total, np.clip(found.values.astype(np.float64), least_, total))
 
-    def _again(
-        self, classes: Ints, exact: SetTables, held: Floats, single: Bools
-    ) -> tuple[Floats, float, Floats]:
+    def _again(self, exact: SetCounts, held: Floats, single: Bools) -> tuple[Floats, float, Floats]:
         """(G + 1,) classes that come back; how often with the same code; the noise of each."""
         number = len(held)
         if self.bounds.sets < 2:
             return np.zeros(number + 1), 0.0, np.zeros(number + 1)
         most, summed = self.bounds.again(number), self.bounds.again_in_all(number)
-        found = self._sums(exact.again[:number], most, _AGAIN, "classes that come back")
-        same = self.sets.repeated(classes, number)[1].sum(axis=0)
-        numbers = [exact.again[number], exact.again[:number][~single].sum(), same[~single].sum()]
+        back, same = exact.tables.again, exact.taken.sum(axis=0)
+        found = self._sums(back[:number], most, _AGAIN, "classes that come back")
+        numbers = [back[number], back[:number][~single].sum(), same[~single].sum()]
         whole, several, kept = (
             self._sums(np.array([n]), summed, _SUMS, "classes that come back, in all") for n in numbers
         )
@@ -147,22 +140,24 @@ class SetMeasurement:
         drawn = drawn * (every / max(float(drawn.sum()), 1e-9))
         return np.append(drawn, every), np.append(np.full(number, found.sigma), whole.sigma)
 
-    def _both(self, exact: SetTables, held: Floats) -> tuple[Floats, Floats]:
+    def _both(self, exact: SetTables, held: Floats, pilot: PilotSets) -> tuple[Floats, Floats]:
         """(G, G) sets with two classes, the smaller first; the noise of each cell."""
-        both, sigma = self._by_two(held), np.full(exact.both.shape, np.inf)
+        both, sigma = self._by_two(held, pilot), np.full(exact.both.shape, np.inf)
         upper, most = np.triu_indices(len(held), 1), self.bounds.both(len(held))
         if most.squared:  # at least two classes, and two codes to a set
             found = self._sums(exact.both[upper], most, _BOTH, "sets with two classes")
             both[upper], sigma[upper] = _drawn(found, both[upper]), found.sigma
         return both, sigma
 
-    def _above(self, exact: SetTables, held: Floats) -> tuple[Floats, Floats]:
+    def _above(
+        self, exact: SetTables, held: Floats, sizes: tuple[int, ...], pilot: PilotSets
+    ) -> tuple[Floats, Floats]:
         """Sets with a class by level, variable by variable; the noise of each cell.
 
         A table that is not bought has infinite noise: nothing is moved on its account.
         """
-        number, at = len(held), starts_of(self.sizes, len(held))
-        above, most = self._by_level(held), self.bounds.held(number)
+        number, at = len(held), starts_of(sizes, len(held))
+        above, most = _by_level(held, sizes, pilot), self.bounds.held(number)
         offers = [
             Offer(exact.above[a:b].astype(np.int64), above[a:b], 0.0, most.squared**0.5)
             for a, b in pairwise(at)
@@ -177,19 +172,20 @@ class SetMeasurement:
             above[at[q] : at[q + 1]], sigma[at[q] : at[q + 1]] = cells.ravel(), found.sigma
         return above, sigma
 
-    def _by_level(self, held: Floats) -> Floats:
-        """m: classes spread over levels as all codes are, by the rows that were drawn."""
-        parts = []
-        for level, size in zip(self.pilot.levels, self.sizes, strict=True):
-            codes = np.bincount(level, self.pilot.many, minlength=size).astype(np.float64)
-            parts.append(np.outer(codes / max(codes.sum(), 1.0), held).ravel())
-        return np.concatenate(parts) if parts else np.empty(0)
-
-    def _by_two(self, held: Floats) -> Floats:
+    def _by_two(self, held: Floats, pilot: PilotSets) -> Floats:
         """m: two classes meet as often as rows of so many codes let any two codes meet."""
-        many = self.pilot.many.astype(np.float64)
+        many = pilot.many.astype(np.float64)
         meeting = float((many * (many - 1)).sum()) / max(float(many.sum()) ** 2, 1.0) * max(len(many), 1)
         return np.triu(np.outer(held, held) * (meeting / self.rows), 1)
+
+
+def _by_level(held: Floats, sizes: tuple[int, ...], pilot: PilotSets) -> Floats:
+    """m: classes spread over levels as all codes are, by the rows that were drawn."""
+    parts = []
+    for level, size in zip(pilot.levels, sizes, strict=True):
+        codes = np.bincount(level, pilot.many, minlength=size).astype(np.float64)
+        parts.append(np.outer(codes / max(codes.sum(), 1.0), held).ravel())
+    return np.concatenate(parts) if parts else np.empty(0)
 
 
 def _drawn(found: Measurement, towards: Floats) -> Floats:

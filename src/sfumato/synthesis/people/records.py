@@ -1,20 +1,23 @@
-"""The rows of a database in memory, as numbers: whose children they are, in which order, what they hold.
+"""The rows of some persons, as numbers: whose children they are, in which order, what they hold.
 
 Confidential: exact. Rows stand below their parents, in the order of their dates, and at most so many of each
-parent; which are kept hangs on the rows of one parent alone.
+parent; which are kept hangs on the rows of one parent alone. So persons can be looked at group by group, all
+rows of a person in one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.database import Database, key_ids
+from sfumato.database import key_ids
 from sfumato.database.keys import KeyIndex
 from sfumato.errors import DataError
-from sfumato.synthesis.people.axes import NO_DAY, OFFSETS, Ints, ValueAxis, axis_of, days_of
+from sfumato.schema import Schema
+from sfumato.synthesis.people.axes import NO_DAY, OFFSETS, Ints, ValueAxis, days_of
 from sfumato.synthesis.people.structure import DATES, Branch, TableTree
 
 MOST_CODES = 2**16  # of a column, missing included: rows hold them as 16 bits
@@ -46,80 +49,155 @@ class Records:
         return len(self.parent)
 
 
-def read(structure: TableTree, bounds: dict[str, int]) -> tuple[dict[str, Records], Axes]:
-    """Every table of persons. bounds: the most rows of a parent."""
-    database = structure.database.check()
-    found: dict[str, Records] = {}
-    axes: Axes = {}
-    keys: dict[str, pa.Array] = {}
-    for branch in structure.branches:
-        above = None if branch.parent is None else keys[branch.parent]
-        rows, axes[branch.name], own = _table(database, branch, above, bounds.get(branch.name))
-        found[branch.name] = rows
-        if own is not None:
-            keys[branch.name] = own
-    return found, axes
+Chunk = dict[str, Records]  # by table: some persons, with all their rows
 
 
-def _table(
-    database: Database, branch: Branch, above: pa.Array | None, bound: int | None
-) -> tuple[Records, dict[str, ValueAxis], pa.Array | None]:
-    table, key = database[branch.name], database.keys.get(branch.name)
-    link = None if branch.link is None else branch.link.column
-    needed = [c.name for c in branch.columns]
-    needed += [n for n in (link, key, branch.rank) if n is not None and n not in needed]
-    read_ = _together(list(table.batches(needed)), table.source.arrow_schema, needed)
-    parent = np.arange(read_.num_rows)
-    if link is not None and above is not None:
-        ids = key_ids(table.schema[link], read_[link].combine_chunks())
-        parent = KeyIndex(above).places(ids).astype(np.int64)
-    days = None
-    if branch.when is not None:
-        day, there = days_of(read_[branch.when].combine_chunks())
-        days = np.where(there, day, NO_DAY)
-    late = (
-        np.zeros(len(parent), np.int64)
-        if days is None
-        else np.where(days == NO_DAY, np.iinfo(np.int64).max, days)
-    )
-    rank = np.zeros(len(parent)) if branch.rank is None else _ranks(read_[branch.rank])
-    order = np.lexsort((np.arange(len(parent)), rank, late, parent))
-    alone = int((parent < 0).sum())
-    order = order[parent[order] >= 0]
-    place = _places(parent[order])
-    inside = place < (np.iinfo(np.int64).max if bound is None else bound)
-    cut, order, place = int((~inside).sum()), order[inside], place[inside]
-    taken = read_.take(pa.array(order))
-    days = None if days is None else days[order]
-    axes, codes, dates = {}, {}, {}
-    for column in branch.columns:
-        values = taken[column.name]
-        if branch.link is None and column.type in DATES:
-            day, there = days_of(values.combine_chunks())
-            dates[column.name] = np.where(there, day, NO_DAY)
-        if branch.link is not None and column.type in DATES:
-            codes[column.name] = _after(values, days) if column.name != branch.when else np.empty(0, np.int64)
-            continue
-        axes[column.name] = axis_of(column, values)
-        if axes[column.name].size > MOST_CODES and column.name != branch.code:
+@dataclass(frozen=True, eq=False)
+class PackedRows:
+    """Rows of one table as they travel.  cells: (rows, columns of `RowForm.cells`)."""
+
+    key: pa.Array | None
+    parent: pa.Array | None
+    cells: Ints
+
+    def take(self, rows: Ints) -> PackedRows:
+        """Some of them."""
+        at = pa.array(rows)
+        key, parent = (None if i is None else i.take(at) for i in (self.key, self.parent))
+        return PackedRows(key, parent, self.cells[rows])
+
+    @classmethod
+    def together(cls, parts: Sequence[PackedRows]) -> PackedRows:
+        """One after the other; at least one part."""
+
+        def joined(ids: list[pa.Array | None]) -> pa.Array | None:
+            known = [i for i in ids if i is not None]
+            return pa.concat_arrays(known) if known else None
+
+        cells = np.concatenate([p.cells for p in parts])
+        return cls(joined([p.key for p in parts]), joined([p.parent for p in parts]), cells)
+
+
+@dataclass(frozen=True, eq=False)
+class RowForm:
+    """How the rows of a table become numbers, each by itself.  key: the column of its own key."""
+
+    branch: Branch
+    schema: Schema
+    key: str | None
+    axes: Mapping[str, ValueAxis]
+
+    @property
+    def columns(self) -> list[str]:
+        """What is read."""
+        link = None if self.branch.link is None else self.branch.link.column
+        further = (n for n in (link, self.key, self.branch.rank) if n is not None)
+        return list(dict.fromkeys([*(c.name for c in self.branch.columns), *further]))
+
+    @property
+    def dates(self) -> list[str]:
+        """Dates of persons, which bound what hangs on them."""
+        return [c.name for c in self.branch.columns if self.branch.link is None and c.type in DATES]
+
+    @property
+    def coded(self) -> list[str]:
+        """The columns that have codes: all but the date that orders rows."""
+        return [c.name for c in self.branch.columns if c.name != self.branch.when]
+
+    @property
+    def cells(self) -> int:
+        """Numbers of a row: its rank, its day, then dates, then codes."""
+        return 2 + len(self.dates) + len(self.coded)
+
+    def packed(self, batch: pa.RecordBatch) -> PackedRows:
+        """Rows, in canonical form, as numbers."""
+        branch = self.branch
+        out = np.zeros((batch.num_rows, self.cells), np.int64)
+        if branch.rank is not None:
+            out[:, 0] = _ranks(batch.column(branch.rank)).view(np.int64)
+        out[:, 1] = NO_DAY if branch.when is None else _known_days(batch.column(branch.when))
+        for at, name in enumerate(self.dates, 2):
+            out[:, at] = _known_days(batch.column(name))
+        for at, name in enumerate(self.coded, 2 + len(self.dates)):
+            if branch.link is not None and self.schema[name].type in DATES:
+                out[:, at] = _after(batch.column(name), out[:, 1])
+            else:
+                out[:, at] = self.axes[name].encode(batch.column(name))
+        link = None if branch.link is None else branch.link.column
+        key, parent = (
+            None if n is None else key_ids(self.schema[n], batch.column(n)) for n in (self.key, link)
+        )
+        return PackedRows(key, parent, out)
+
+    def none(self) -> PackedRows:
+        """No rows."""
+        schema = self.schema
+        kinds = {n: pa.string() if schema[n].type == "text" else pa.int64() for n in schema.names}
+        link = None if self.branch.link is None else self.branch.link.column
+        key, parent = (None if n is None else pa.array([], kinds[n]) for n in (self.key, link))
+        return PackedRows(key, parent, np.empty((0, self.cells), np.int64))
+
+
+def forms_of(structure: TableTree, axes: Axes) -> dict[str, RowForm]:
+    """The form of each table of persons."""
+    database = structure.database
+    return {
+        b.name: RowForm(b, database[b.name].schema, database.keys.get(b.name), axes[b.name])
+        for b in structure.branches
+    }
+
+
+def require_few(branch: Branch, axes: Mapping[str, ValueAxis]) -> None:
+    """That the codes of columns are not more than rows can hold."""
+    for name, axis in axes.items():
+        if axis.size > MOST_CODES and name != branch.code:
             raise DataError(
-                f"{branch.name}: '{column.name}' has more than {MOST_CODES:,} values, too many to learn what "
+                f"{branch.name}: '{name}' has more than {MOST_CODES:,} values, too many to learn what "
                 "goes with which.",
                 hint="group them, or give the column the role identifier: then it is left out",
             )
-        codes[column.name] = axes[column.name].encode(values.combine_chunks())
-    own = None if key is None else key_ids(table.schema[key], taken[key].combine_chunks())
-    return Records(branch, parent[order], place, codes, days, dates, cut, alone), axes, own
 
 
-def _together(batches: list[pa.RecordBatch], schema: pa.Schema, names: list[str]) -> pa.Table:
-    if not batches:
-        return pa.schema([schema.field(n) for n in names]).empty_table()
-    return pa.Table.from_batches(batches).select(names)
+def arranged(
+    forms: Mapping[str, RowForm], packed: Mapping[str, PackedRows], bounds: Mapping[str, int]
+) -> Chunk:
+    """Rows below their parents, in order.  packed: all rows of some persons, in the order of the data."""
+    out: Chunk = {}
+    keys: dict[str, KeyIndex] = {}
+    for name, form in forms.items():
+        rows, parent = packed[name], form.branch.parent
+        place = None if parent is None else keys[parent].places(rows.parent).astype(np.int64)
+        out[name], taken = _arranged(form, rows.cells, place, bounds.get(name))
+        if rows.key is not None:
+            keys[name] = KeyIndex(rows.key.take(pa.array(taken)))
+    return out
 
 
-def _ranks(values: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    return np.nan_to_num(np.asarray(values.cast(pa.float64(), safe=False).to_numpy(), np.float64))
+def _arranged(form: RowForm, cells: Ints, above: Ints | None, bound: int | None) -> tuple[Records, Ints]:
+    """The records of one table, and which rows they are."""
+    parent = np.arange(len(cells)) if above is None else above
+    rank, days = np.ascontiguousarray(cells[:, 0]).view(np.float64), cells[:, 1]
+    late = np.where(days == NO_DAY, np.iinfo(np.int64).max, days)
+    order = np.lexsort((np.arange(len(parent)), rank, late, parent))
+    order = order[parent[order] >= 0]
+    place = _places(parent[order])
+    inside = place < (np.iinfo(np.int64).max if bound is None else bound)
+    cut, alone = int((~inside).sum()), int((parent < 0).sum())
+    order, place = order[inside], place[inside]
+    own = {n: cells[order, j] for j, n in enumerate(form.dates, 2)}
+    columns = {n: cells[order, j] for j, n in enumerate(form.coded, 2 + len(own))}
+    when = None if form.branch.when is None else days[order]
+    return Records(form.branch, parent[order], place, columns, when, own, cut, alone), order
+
+
+def _known_days(dates: pa.Array) -> Ints:
+    day, there = days_of(dates)
+    return np.where(there, day, NO_DAY)
+
+
+def _ranks(values: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    plain = np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
+    return np.ascontiguousarray(np.nan_to_num(plain))
 
 
 def _places(parent: Ints) -> Ints:
@@ -129,14 +207,13 @@ def _places(parent: Ints) -> Ints:
     return np.asarray(np.arange(len(parent)) - np.repeat(first, many), np.int64)
 
 
-def _after(values: pa.ChunkedArray, days: Ints | None) -> Ints:
+def _after(values: pa.Array, days: Ints) -> Ints:
     """A further date as days after the row's first; without either it is missing."""
-    assert days is not None
-    day, there = days_of(values.combine_chunks())
+    day, there = days_of(values)
     there = there & (days != NO_DAY)
-    return OFFSETS.encode(np.where(there, day - days, 0), there)
+    return OFFSETS.encode(np.where(there, day - np.where(there, days, 0), 0), there)
 
 
-def counts_of(found: dict[str, Records], child: str, parents: int) -> Ints:
+def counts_of(found: Chunk, child: str, parents: int) -> Ints:
     """How many rows of a table each row of its parent has."""
     return np.bincount(found[child].parent, minlength=parents).astype(np.int64)

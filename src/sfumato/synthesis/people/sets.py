@@ -67,6 +67,20 @@ class CodeSets:
         count_sets(self.slots, self.many, self.person, levels.astype(np.int64), at, *out)
         return out
 
+    def held(self, number: int) -> Floats:
+        """(G,) sets that have a class, of sets in classes."""
+        slots = np.sort(self.slots, axis=1)
+        fresh = np.diff(slots, axis=1, prepend=-1) != 0
+        return np.bincount(slots[fresh & (slots >= 0)], minlength=number).astype(np.float64)
+
+    def counted(self, classes: Ints, levels: Codes, sizes: tuple[int, ...]) -> SetCounts:
+        """All that is counted of them.  classes: of each code."""
+        number, inside = int(classes.max()) + 1, self.classed(classes)
+        return SetCounts(
+            len(self.many), inside.tables(number, levels, sizes), inside.held(number),
+            *self.repeated(classes, number),
+        )  # fmt: skip
+
     def repeated(self, classes: Ints, number: int) -> tuple[Floats, Floats]:
         """(2, G) rows with a class that an earlier row of the person has; those with the very code again.
 
@@ -78,6 +92,38 @@ class CodeSets:
         first = np.searchsorted(self.person, self.person)
         count_repeats(self.slots, self.many, first, classes, chances, taken)
         return chances, taken
+
+
+@dataclass(frozen=True, eq=False)
+class SetCounts:
+    """What was counted of sets in classes: how many, their tables, sets that have a class, and `repeated`."""
+
+    rows: int
+    tables: SetTables
+    held: Floats
+    chances: Floats
+    taken: Floats
+
+    def plus(self, other: SetCounts) -> SetCounts:
+        """Of both groups of persons together."""
+        return SetCounts(
+            self.rows + other.rows,
+            SetTables(*(a + b for a, b in zip(self.tables, other.tables, strict=True))),
+            self.held + other.held, self.chances + other.chances, self.taken + other.taken,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class CodeKinds:
+    """How often each code occurs, and the class of each."""
+
+    fine: Floats
+    classes: Ints
+
+    @property
+    def number(self) -> int:
+        """How many classes there are."""
+        return int(self.classes.max()) + 1
 
 
 def starts_of(sizes: tuple[int, ...], classes: int) -> Ints:
@@ -114,18 +160,12 @@ class SetModel:
     again: Floats
 
     @classmethod
-    def exact(
-        cls, sets: CodeSets, axis: ValueAxis, levels: Codes, sizes: tuple[int, ...], fewest: float
-    ) -> SetModel:
+    def exact(cls, kinds: CodeKinds, counted: SetCounts, sizes: tuple[int, ...]) -> SetModel:
         """Without noise."""
-        held = sets.slots[sets.slots >= 0]
-        fine = np.bincount(held, minlength=axis.size).astype(np.float64)
-        classes = code_classes(axis, fine, fewest)
-        number = int(classes.max()) + 1
-        wanted = sets.classed(classes).tables(number, levels, sizes)
-        chances, taken = sets.repeated(classes, number)
-        again = taken / np.maximum(chances, 1.0)
-        return cls(float(max(len(sets.many), 1)), sizes, wanted, (0.0,) * len(wanted), classes, fine, again)
+        wanted, again = counted.tables, counted.taken / np.maximum(counted.chances, 1.0)
+        return cls(
+            float(max(counted.rows, 1)), sizes, wanted, (0.0,) * len(wanted), kinds.classes, kinds.fine, again
+        )
 
     def drawn(self, many: Ints, person: Ints, levels: Codes, key: Key) -> Ints:
         """(rows, most) codes of sets of these sizes, -1 beyond. person: rising; levels: as in `sizes`."""

@@ -9,11 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+import pyarrow as pa
+
+from sfumato.counts import canonical_type
 from sfumato.database import Database, Link, Reference, key_ids
 from sfumato.errors import SchemaError, listed
 from sfumato.inference.names import words
+from sfumato.io.spark import is_spark
 from sfumato.schema import Kind, Role
 from sfumato.schema.column import Column
+from sfumato.table import Table
 
 DATES = ("date", "datetime", "instant")
 _RANKS = {"position", "rank", "seq", "sequence", "order", "line", "number", "nr", "no", "num"}
@@ -101,6 +106,14 @@ class TableTree:
             at = self[at].parent
         return tuple(out)
 
+    def without_rows(self) -> TableTree:
+        """The same over empty tables: which there are and what columns mean, and nothing of the data."""
+        tables = {}
+        for name, table in self.database.tables.items():
+            arrow = pa.schema([pa.field(c.name, canonical_type(c)) for c in table.schema])
+            tables[name] = Table.from_arrow(arrow.empty_table(), table.schema)
+        return replace(self, database=self.database.with_tables(tables))
+
     @cached_property
     def left_out(self) -> tuple[str, ...]:
         """`table.column` of all that is not synthesized, and tables that are not released."""
@@ -159,6 +172,10 @@ def hung_on_persons(database: Database) -> tuple[Database, tuple[str, ...]]:
 
 def _empty(database: Database, link: Link) -> float:
     """The share of rows that name no row of the parent."""
+    if is_spark(database[link.child].source):
+        from sfumato.synthesis.people.executor_keys import empty_share
+
+        return empty_share(database[link.child], link.column)
     rows = empty = 0
     column = database[link.child].schema[link.column]
     for batch in database[link.child].batches([link.column]):

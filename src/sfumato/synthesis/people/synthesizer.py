@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Annotated
 
-import numpy as np
-
 from sfumato.database import Database, confirmed
 from sfumato.errors import DataError, ParameterError, SfumatoWarning, listed, offered
+from sfumato.io.spark import is_spark
 from sfumato.methods.declaration import NOTHING, Declaration, Does, Spending, declares
 from sfumato.methods.parameters import Parameter
 from sfumato.methods.settings import require_numbers
@@ -29,14 +28,14 @@ from sfumato.privacy.differential import zcdp_budget
 from sfumato.privacy.ledger import Payer
 from sfumato.schema.domains import with_search
 from sfumato.seeds import Key
-from sfumato.synthesis.people.axes import NO_DAY
 from sfumato.synthesis.people.bounds import PersonBounds
 from sfumato.synthesis.people.estimation import Estimation, ExactCounting
 from sfumato.synthesis.people.model import LinkedModel
 from sfumato.synthesis.people.noisy_rows import NoisyCounting
+from sfumato.synthesis.people.person_chunks import PersonChunks, Persons
 from sfumato.synthesis.people.promise import assumptions, require_public, search_costs
-from sfumato.synthesis.people.records import Records, read
 from sfumato.synthesis.people.structure import TableTree, hung_on_persons, unnamed
+from sfumato.synthesis.people.tallies import Outline, OutlineQuestion
 
 _MOST = 1_000  # children of one row that are drawn one after the other
 _SMALLEST, _LARGEST = 0.001, 100.0
@@ -198,16 +197,16 @@ class LinkedSynthesizer:
             return self._private(structure, ledger)
         if ledger is not None:
             raise ParameterError("without an epsilon there is nothing to debit.", hint="give epsilon=")
-        asked = self._bounds(structure)
-        records, axes = read(structure, asked)
-        if not records[structure.root.name].rows:
+        persons = persons_of(structure, self._bounds(structure))
+        outline = persons.count(_outline(structure, persons, self._bounds(structure)))
+        if not outline.tables[structure.root.name].rows:
             raise DataError("the data have no persons.", hint="there is nothing to learn from")
-        bounds = {n: int(records[n].place.max(initial=0)) + 1 for n in asked}
-        period = _days(self.period) if self.period is not None else _found_period(records)
+        _, outline = outline.within(structure)
+        period = _days(self.period) if self.period is not None else _found_period(outline)
         assert period is not None
-        work = Estimation(structure, records, axes, bounds, period, ExactCounting(), Key.from_seed(0))
+        work = Estimation(structure, persons, outline, period, ExactCounting(), Key.from_seed(0))
         generator, size = work.generator()
-        notes = tuple(self._notes(structure, records))
+        notes = tuple(self._notes(structure, outline))
         for note in notes:
             warnings.warn(note, SfumatoWarning, stacklevel=2)
         return LinkedModel(generator, _nothing_promised(structure.database), round(size), self._plan(), notes)
@@ -221,13 +220,14 @@ class LinkedSynthesizer:
         cost = search_costs(structure, bounds)
         period = _days(self.period) if self.period is not None else (0, 0)
         assert period is not None
-        records, axes = read(structure, dict(bounds.children))
+        persons = persons_of(structure, bounds.children)
+        outline = persons.count(_outline(structure, persons, bounds.children))
         grant = payer.grant(**{wanted.kind: wanted.amount}, purpose=_PURPOSE)
         said = assumptions(structure, bounds, self.period, self.declared_persons)
         own = grant.claim(*said, delta=self.delta or None)
         guarantee = Guarantee.of(with_search(own, cost), grant.account)
-        counting = NoisyCounting(grant, structure, axes, bounds, self.declared_persons)
-        work = Estimation(structure, records, axes, dict(bounds.children), period, counting, Key.from_seed(0))
+        counting = NoisyCounting(grant, structure, persons.axes, bounds, self.declared_persons)
+        work = Estimation(structure, persons, outline, period, counting, Key.from_seed(0))
         generator, size = work.generator()
         notes = (unnamed(structure.left_out),) if structure.left_out else ()
         for note in notes:
@@ -250,24 +250,39 @@ class LinkedSynthesizer:
             )
         return {n: self.max_children.get(n, _MOST) for n in below}
 
-    def _notes(self, structure: TableTree, records: Mapping[str, Records]) -> list[str]:
+    def _notes(self, structure: TableTree, outline: Outline) -> list[str]:
         notes = [unnamed(structure.left_out)] if structure.left_out else []
-        cut = [f"{n} ({r.cut:,})" for n, r in records.items() if r.cut]
+        tables = outline.tables
+        cut = [f"{n} ({r.cut:,})" for n, r in tables.items() if r.cut]
         if cut:
             notes.append(f"rows beyond the most of one parent were left out: {listed(cut)}")
-        lost = {n for n, r in records.items() if r.cut or r.alone}  # rows below lost ones go without a word
+        lost = {n for n, r in tables.items() if r.cut or r.alone}  # rows below lost ones go without a word
         alone = [
-            f"{n} ({r.alone:,})" for n, r in records.items() if r.alone and structure[n].parent not in lost
+            f"{n} ({r.alone:,})" for n, r in tables.items() if r.alone and structure[n].parent not in lost
         ]
         if alone:
             notes.append(f"rows that point to no row of the table above were left out: {listed(alone)}")
-        persons = records[structure.root.name].rows
+        persons = tables[structure.root.name].rows
         if persons < _FEW:
             notes.append(
                 f"the data have {persons} person{'s' * (persons > 1)}: of so few, drawn ones repeat much of "
                 "what is theirs, or all of it"
             )
         return notes
+
+
+def persons_of(structure: TableTree, bounds: Mapping[str, int]) -> Persons:
+    """The persons of a database, where their rows are."""
+    database = structure.database
+    if all(is_spark(database[b.name].source) for b in structure.branches):
+        from sfumato.synthesis.people.executor_persons import ExecutorPersons
+
+        return ExecutorPersons(structure, bounds)
+    return PersonChunks(structure, bounds)
+
+
+def _outline(structure: TableTree, persons: Persons, bounds: Mapping[str, int]) -> OutlineQuestion:
+    return OutlineQuestion(structure.without_rows(), persons.axes, bounds)
 
 
 def _is_bound(value: object) -> bool:
@@ -285,10 +300,9 @@ def _days(period: object) -> tuple[int, int] | None:
     return (first - _EPOCH).days, (last - _EPOCH).days
 
 
-def _found_period(records: Mapping[str, Records]) -> tuple[int, int]:
-    days = [r.days[r.days != NO_DAY] for r in records.values() if r.days is not None]
-    every = np.concatenate([np.empty(0, np.int64), *days])
-    return (int(every.min()), int(every.max())) if len(every) else (0, 0)
+def _found_period(outline: Outline) -> tuple[int, int]:
+    days = [t.days for t in outline.tables.values() if t.days is not None]
+    return (min(d[0] for d in days), max(d[1] for d in days)) if days else (0, 0)
 
 
 def _nothing_promised(database: Database) -> Guarantee:
