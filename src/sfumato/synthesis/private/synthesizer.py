@@ -221,7 +221,8 @@ class PrivateSynthesizer:
         measured = measure(counted, purse, variables, rows=self.declared_rows, target=target)
         kind = kind_of(table.source, domain)
         plan = self._plan(largest_weight(domain))
-        return PrivateModel(domain, guarantee, measured, learn(measured.wanted()), plan, kind)
+        potentials = learn(measured.wanted(), again=measured.again)
+        return PrivateModel(domain, guarantee, measured, potentials, plan, kind)
 
     def _target(self, domain: Domain) -> int | None:
         if self.target is None:
