@@ -156,7 +156,7 @@ def _content(document: dict[str, Any], arrays: dict[str, Any]) -> Content:
     )
     if not fits:
         raise ValueError
-    if document["sfumato_private_model"] > 3:
+    if "tables" in arrays or document["sfumato_private_model"] > 3:
         wanted = _with(wanted, arrays["tables"])
     guarantee = Guarantee.from_json(json.dumps(document["guarantee"]))
     potentials = Potentials(wanted, own, edges, particles, tuple(document["trace"]))

@@ -57,7 +57,7 @@ class PotentialWeights(NamedTuple):
 
 
 class Targets(NamedTuple):
-    """Cells of pairs and of single columns, (cells, 2): the count less what is wanted, and what a miss costs."""
+    """Cells of pairs and of single columns, (cells, 2): count less what is wanted, cost of a miss."""
 
     pairs: Floats
     own: Floats

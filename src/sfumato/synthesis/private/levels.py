@@ -102,7 +102,7 @@ def _parents(fine: Ints, coarse: Ints) -> Ints:
 
 
 def reconciled(counts: Sequence[Floats], zeros: Sequence[Zero], rows: float) -> tuple[Floats, ...]:
-    """Single columns that can be together: noise may give a level more people than a constraint leaves room for.
+    """Single columns that can be together: noise may give a level more than a constraint leaves room for.
 
     If all who give birth are women, no more can give birth than there are women. Only what lies on either
     side of a constraint's masks matters, so tables are of these parts. Where no table has both margins,
