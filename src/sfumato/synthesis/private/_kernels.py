@@ -100,7 +100,7 @@ def _states(
     if width == 1:
         for i in range(first):
             out[i] = single[zero, i]
-        return sizes[block[0]]
+        return int(sizes[block[0]])
     base = np.uint64(inner_at)
     second = np.uint64(sizes[block[1]])
     i = zero
@@ -116,7 +116,7 @@ def _states(
                 out[i + s + two], out[i + s + three] = weight * c, weight * d
                 s += four
             i += second
-        return sizes[block[0]] * sizes[block[1]]
+        return int(sizes[block[0]] * sizes[block[1]])
     third = np.uint64(sizes[block[2]])
     for k in range(first):
         for j in range(second):
@@ -130,7 +130,7 @@ def _states(
                 out[i + s + two], out[i + s + three] = weight * c, weight * d
                 s += four
             i += third
-    return sizes[block[0]] * sizes[block[1]] * sizes[block[2]]
+    return int(sizes[block[0]] * sizes[block[1]] * sizes[block[2]])
 
 
 @compiled_lean
@@ -164,13 +164,13 @@ def _pick(weights: Floats, states: int, word: int) -> int:
         s += four
     # Within the four; rounding may leave nothing above, and then it is the last that can be.
     found = last
-    for s in range(last, min(last + four, size)):
-        if weights[s] > 0:
-            found = s
-            before += weights[s]
+    for i in range(last, min(last + four, size)):
+        if weights[i] > 0:
+            found = i
+            before += weights[i]
             if before > wanted:
                 break
-    return np.int64(found)
+    return int(np.int64(found))
 
 
 @compiled_lean

@@ -20,7 +20,6 @@ WARM_UP = 2
 ROUNDS = 6
 _SLACK = 5.0
 _DOUBT = 0.5
-_TRIPLES_FROM = 5  # the round from which tables of three columns are followed, too: the last one is enough
 
 
 def calibrated(model: Potentials, rows: int, key: Key) -> Codes:
@@ -43,12 +42,13 @@ def calibrated(model: Potentials, rows: int, key: Key) -> Codes:
         np.stack([counts - pairs, 1 / (pairs + _SLACK + doubt)], axis=1),
         np.stack([levels - own, 1 / (own + _SLACK)], axis=1),
     )
+    triples = model.triples
     layout, cells = none(wanted.sizes)
     stream = key.derive("calibrating")
     for number in range(ROUNDS):
         report("drawing rows", WARM_UP + number, WARM_UP + ROUNDS)
         words = stream.words(number, 0, rows, 2 * model.blocks).reshape(rows, 2 * model.blocks)
-        if number == _TRIPLES_FROM and model.triples is not None:
-            layout, cells = model.triples.layout, model.triples.cells(out)
+        if triples is not None and number == ROUNDS - triples.rounds:
+            layout, cells = triples.layout, triples.cells(out)
         _kernels.calibrate(out, words, graph, model.weights, targets, 2.0**number, layout, cells)
     return out

@@ -94,6 +94,10 @@ def _believed(parts: Floats, noise: Floats, total: float) -> Floats:
     return np.where(seen, parts, -total) if seen.any() else parts
 
 
+def _sums(where: Ints, counts: Floats) -> Floats:
+    return np.asarray(np.bincount(where, counts), np.float64)
+
+
 def _parents(fine: Ints, coarse: Ints) -> Ints:
     """For each cell of a level, the cell above it."""
     out = np.zeros(int(fine.max()) + 1, np.int64)
@@ -120,7 +124,7 @@ def reconciled(counts: Sequence[Floats], zeros: Sequence[Zero], rows: float) -> 
         allowed = np.ones([known.shape[1] for known, _ in parts], bool)
         for number in range(len(masks)):
             allowed &= ~np.logical_and.outer(*(known[number] for known, _ in parts))
-        own = [np.bincount(where.ravel(), out[j]) for j, (_, where) in zip(pair, parts, strict=True)]
+        own = [_sums(where.ravel(), out[j]) for j, (_, where) in zip(pair, parts, strict=True)]
         table = np.full(allowed.shape, rows / allowed.size)
         by_second = rake(table, own[0], own[1], allowed)
         by_first = rake(table.T, own[1], own[0], allowed.T).T

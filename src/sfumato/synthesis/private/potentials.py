@@ -163,7 +163,9 @@ class Potentials:
         def sweep(rows: Codes, number: int) -> None:
             self.sweep(rows, key, number)
 
-        return shown_by(self.particles, sweep, wanted.pairs, wanted.tables, wanted.ties, wanted.sizes)
+        return shown_by(
+            self.particles, sweep, wanted.pairs, wanted.tables, wanted.ties, wanted.sizes, wanted.sigma
+        )
 
     @property
     def blocks(self) -> int:

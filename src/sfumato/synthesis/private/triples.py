@@ -17,20 +17,26 @@ import numpy as np
 from sfumato.synthesis.private.graph import Pair, starts
 from sfumato.synthesis.private.layout import Codes, Floats, TripleLayout
 
-SWEEPS = 4  # of particles that the tables are a mean of
-_CELLS = 2**20  # of all triples
+# Of particles whose tables are averaged, and of calibration that follows them: with much noise, with little.
+_SWEEPS, _ROUNDS = (4, 8), (1, 3)
+_CELLS = 2**18  # of all triples: so that they stay in the processor's cache
 _EACH = 66  # triples of a column, on average; as many as 13 columns have
-_ROUNDS = 1  # of scaling: particles have the pairs nearly
+_SCALINGS = 3
 _SLACK = 5.0
+_WEIGHT = 0.2  # of a triple's cell beside a pair's: there are many more, and pairs are what was measured
 
 
 @dataclass(frozen=True, eq=False)
 class TripleTables:
-    """What rows should show of three columns. tables: one after the other, for `rows` rows."""
+    """What rows should show of three columns. tables: one after the other, for `rows` rows.
+
+    rounds: the last so many of calibration follow them.
+    """
 
     layout: TripleLayout
     tables: Floats
     rows: float
+    rounds: int
 
     def cells(self, rows: Codes) -> Floats:
         """Of each cell, by how many rows it is above what is wanted, and what a miss costs."""
@@ -39,7 +45,7 @@ class TripleTables:
         wanted = self.tables * (rows.shape[1] / self.rows)
         shown = np.zeros(len(wanted))
         _triple_kernels.count_triples(rows, self.layout, shown)
-        return np.ascontiguousarray(np.stack([shown - wanted, 1 / (wanted + _SLACK)], axis=1))
+        return np.ascontiguousarray(np.stack([shown - wanted, _WEIGHT / (wanted + _SLACK)], axis=1))
 
 
 def none(sizes: Sequence[int]) -> tuple[TripleLayout, Floats]:
@@ -54,17 +60,24 @@ def shown_by(
     tables: Sequence[Floats],
     ties: Sequence[float],
     sizes: Sequence[int],
+    sigma: Floats,
 ) -> TripleTables:
-    """Tables of three columns from particles that go on being drawn, made to fit the tables of pairs."""
+    """Tables of three columns from particles that go on being drawn, made to fit the tables of pairs.
+
+    ties, sigma: of each pair, the share of rows that dependence moves, and the noise of a cell. Where that is
+    less than the sampling error of rows, it is worth to be exact.
+    """
     from sfumato.synthesis.private import _triple_kernels
 
     layout = layout_of(chosen(pairs, ties, sizes), sizes)
     rows, out = particles.copy(), np.zeros(int(layout.starts[-1]))
-    for number in range(SWEEPS):
+    many = float(tables[0].sum())
+    little = float(np.median(sigma**2 * [t.size for t in tables])) < many
+    sweeps, rounds = _SWEEPS[little], _ROUNDS[little]
+    for number in range(sweeps):
         sweep(rows, number)
         _triple_kernels.count_triples(rows, layout, out)
-    many = float(tables[0].sum())
-    out *= many / (SWEEPS * rows.shape[1])
+    out *= many / (sweeps * rows.shape[1])
     place = {pair: q for q, pair in enumerate(pairs)}
     edges = [
         [place.get((a, b), -1), place.get((a, c), -1), place.get((b, c), -1)]
@@ -72,9 +85,9 @@ def shown_by(
     ]
     _triple_kernels.fit_triples(
         out, layout, np.array(sizes, np.int64), np.array(edges, np.int64).reshape(-1, 3),
-        starts([t.size for t in tables]), np.concatenate([t.ravel() for t in tables]), _ROUNDS,
+        starts([t.size for t in tables]), np.concatenate([t.ravel() for t in tables]), _SCALINGS,
     )  # fmt: skip
-    return TripleTables(layout, out, many)
+    return TripleTables(layout, out, many, rounds)
 
 
 def chosen(pairs: Sequence[Pair], worth: Sequence[float], sizes: Sequence[int]) -> list[tuple[int, int, int]]:
