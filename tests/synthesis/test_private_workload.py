@@ -244,3 +244,43 @@ def test_columns_that_a_constraint_ties_are_reconciled() -> None:
     assert all(
         np.array_equal(a, b) for a, b in zip(reconciled([sex, birth], [], 100.0), (sex, birth), strict=True)
     )
+
+
+# -- sweeps --------------------------------------------------------------------------------------------------
+
+
+def test_a_sweep_draws_blocks_given_the_rest() -> None:
+    """The slow way: the weight of every state written out from the potentials, and the running sum."""
+    potentials = model_of().potentials
+    wanted, key = potentials.wanted, sf.Key.from_seed(3)
+    rows = potentials.start(key, 0, 200)
+    words = key.words(0, 0, 200, potentials.blocks).reshape(200, -1)
+    slow = rows.astype(np.int64)
+    for r in range(200):
+        for b, block in enumerate(wanted.blocks):
+            states = [*np.ndindex(*(SIZES[j] for j in block))]
+            weight = []
+            for state in states:
+                row = slow[:, r].copy()
+                row[list(block)] = state
+                starts = np.concatenate([[0], np.cumsum(SIZES)])
+                log = sum(potentials.own[starts[j] + row[j]] for j in range(4))
+                for q, (i, k) in enumerate(wanted.pairs):
+                    log += potentials.edges[wanted.starts[q] + row[i] * SIZES[k] + row[k]]
+                weight.append(log)
+            chance = np.exp(np.array(weight) - max(weight))
+            u = float(words[r, b] >> np.uint64(11)) * 2.0**-53
+            slow[list(block), r] = states[
+                int(np.searchsorted(np.cumsum(chance), u * chance.sum(), side="right"))
+            ]
+    potentials.sweep(rows, key, 0)
+    assert np.array_equal(rows, slow)
+
+
+def test_nothing_is_picked_that_cannot_be() -> None:
+    for weights in ([0, 0, 3, 0, 0, 2, 0], [1e-300], [0, 1], [5, 0, 0, 0, 0]):
+        for word in (0, 2**63, 2**64 - 1):
+            room = np.append(np.array(weights, np.float64), np.full(4, np.nan))
+            found = _kernels._pick(room, len(weights), np.uint64(word))
+            assert weights[found] > 0
+    assert _kernels._pick(np.zeros(7), 3, np.uint64(5)) == -1

@@ -166,7 +166,7 @@ def _pick(weights: Floats, states: int, word: int) -> int:
     found = last
     for i in range(last, min(last + four, size)):
         if weights[i] > 0:
-            found = i
+            found = np.uint64(i)
             before += weights[i]
             if before > wanted:
                 break
