@@ -170,7 +170,7 @@ def later_ledger(path: Path) -> Path:
 def later_synthesizer(path: Path) -> Path:
     with np.load(path) as archive:
         arrays = dict(archive)
-    document = {**json.loads(arrays["document"].tobytes()), "sfumato_private_model": 4}
+    document = {**json.loads(arrays["document"].tobytes()), "sfumato_private_model": 5}
     arrays["document"] = np.frombuffer(json.dumps(document).encode(), np.uint8)
     with path.open("wb") as file:
         np.savez(file, **arrays)

@@ -42,6 +42,7 @@ ASKED = {Does.FIT: ["--target", "sex"], Does.TABULATE: ["--by", "sex,dx"]}  # wi
 INSTEAD = {"epsilon_per_row", "alpha", "log_l"}  # of epsilon
 # Where not every value of the shape fits the others.
 VALUES: dict[tuple[str, str], Any] = {
+    ("private", "workload"): ["sex, dx"],
     ("partial", "by"): ["sex"], ("pegs", "parents_epsilon"): 0.5, ("pegs", "prior_epsilon"): 0.5,
     ("pegs", "models_epsilon"): 0.5, ("pegs", "models"): {"cost": "normal"}, ("pegs", "cap"): True,
     ("keys", "variance"): 1.5, ("keys", "smallest"): 2,

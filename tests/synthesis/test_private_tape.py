@@ -245,6 +245,13 @@ def test_a_weighted_row_shows_in_nothing_but_the_noise(
     compare(monkeypatch, tmp_path, method, one(w=weight))
 
 
+def test_a_row_shows_in_nothing_but_the_noise_of_a_workload(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    method = PrivateSynthesizer(epsilon=1.0, workload=["sick ~ .", ("age", "ward")], constraints=CONSTRAINTS)
+    compare(monkeypatch, tmp_path, method, one(sex="m"))
+
+
 def test_noise_that_leaves_only_what_cannot_be_costs_no_model(tmp_path: Path) -> None:
     """Every column is left with one level, and together they break a constraint: what is paid for is made."""
     schema = sf.Schema(

@@ -9,6 +9,7 @@ from sfumato._compilation import compiled
 from sfumato.synthesis.private._kernels import _forbid, _move, _pick, _room, _states
 from sfumato.synthesis.private.layout import (
     MAX_WIDTH,
+    SLACK,
     Codes,
     GraphLayout,
     Ints,
@@ -29,7 +30,7 @@ def _copy(source: Ints, target: Ints, block: Ints, width: int, shift: int) -> No
 @compiled
 def calibrate_chain(
     codes: Codes, words: Words, follows: NDArray[np.bool_], before: int, graph: GraphLayout,
-    weights: PotentialWeights, targets: Targets, pairs: Ints, own: Ints, beta: float,
+    weights: PotentialWeights, targets: Targets, beta: float,
 ) -> int:  # fmt: skip
     """`private._kernels.calibrate` for rows that the next row knows: it changes with them.
 
@@ -40,12 +41,12 @@ def calibrate_chain(
     other, rows, blocks, widths, inner_at = graph.other, graph.rows, graph.blocks, graph.widths, graph.inner
     table, step, far_step, inner, zeros = graph.table, graph.step, graph.far, weights.inner, graph.zeros
     w_own, w_far = weights.own, weights.edges
-    wanted, costs, own_wanted, own_costs = targets.pairs, targets.pair_costs, targets.own, targets.own_costs
     d = len(sizes)
     row, new = np.empty(d, np.int64), np.empty(d, np.int64)
     near, there = np.empty(d, np.int64), np.empty(d, np.int64)
     shadow = np.empty(MAX_WIDTH, np.int64)
-    single, out = np.empty((MAX_WIDTH, sizes.max())), np.empty(_room(graph))
+    single, out = np.empty((MAX_WIDTH, sizes.max() + SLACK)), np.empty(_room(graph) + SLACK)
+    at = np.empty(len(other) + 1, np.uint64)
     taken = 0
     for r in range(codes.shape[1]):
         row[:] = codes[:, r]
@@ -56,7 +57,7 @@ def calibrate_chain(
         for b in range(len(widths)):
             states = _states(
                 row, blocks[b], widths[b], sizes, own_at, edges, outside, other, rows,
-                w_own, w_far, inner[inner_at[b] :], single, out,
+                w_own, w_far, inner, inner_at[b], at, single, out,
             )  # fmt: skip
             if zeros[b] < zeros[b + 1]:
                 _forbid(graph, row, b, states, out)
@@ -73,7 +74,7 @@ def calibrate_chain(
                 continue
             change = _move(
                 row, new, blocks[b], widths[b], own_at, edges, outside, other, table, step, far_step,
-                pairs, own, 0, wanted, costs, own_wanted, own_costs,
+                targets.pairs, targets.own, 0.0,
             )  # fmt: skip
             if follows[r + 1]:
                 for v in range(widths[b]):
@@ -81,7 +82,7 @@ def calibrate_chain(
                     there[shadow[v]] = new[blocks[b, v]]
                 change += _move(
                     near, there, shadow, widths[b], own_at, edges, outside, other, table, step, far_step,
-                    pairs, own, 0, wanted, costs, own_wanted, own_costs,
+                    targets.pairs, targets.own, 0.0,
                 )  # fmt: skip
             u = np.float64(words[r, 2 * b + 1] >> np.uint64(11)) * 2.0**-53
             if change > 0 and u >= np.exp(-beta * change):
@@ -92,13 +93,13 @@ def calibrate_chain(
             taken += 1
             _move(
                 row, new, blocks[b], widths[b], own_at, edges, outside, other, table, step, far_step,
-                pairs, own, 1, wanted, costs, own_wanted, own_costs,
+                targets.pairs, targets.own, 1.0,
             )  # fmt: skip
             _copy(new, row, blocks[b], widths[b], 0)
             if follows[r + 1]:
                 _move(
                     near, there, shadow, widths[b], own_at, edges, outside, other, table, step, far_step,
-                    pairs, own, 1, wanted, costs, own_wanted, own_costs,
+                    targets.pairs, targets.own, 1.0,
                 )  # fmt: skip
                 _copy(there, near, blocks[b], widths[b], before)
         codes[:, r] = row

@@ -150,12 +150,15 @@ class RowField:
         scale = n / wanted.rows
         pairs, own = wanted.flat * scale, wanted.own_flat * scale
         doubt = _DOUBT * (wanted.cell_sigma * scale) ** 2
-        targets = Targets(pairs, 1 / (pairs + _SLACK + doubt), own, 1 / (own + _SLACK))
         graph = self.potentials.graph
         blocks = self.potentials.blocks - layout.variables.timed
         graph = graph._replace(widths=graph.widths[:blocks])
         counts, levels = wanted.counts(rows), np.empty(len(own), np.int64)
         plain.count_levels(rows, graph.own, levels)
+        targets = Targets(
+            np.stack([counts - pairs, 1 / (pairs + _SLACK + doubt)], axis=1),
+            np.stack([levels - own, 1 / (own + _SLACK)], axis=1),
+        )
         follows = np.append(given.place > 0, False)
         last = np.flatnonzero(_last(given.place))
         for number in range(ROUNDS):
@@ -164,14 +167,14 @@ class RowField:
                 words = key.words(number, 0, n, 2 * blocks).reshape(n, 2 * blocks)
                 _kernels.calibrate_chain(
                     rows, words, follows, layout.first_before, graph, self.potentials.weights, targets,
-                    counts, levels, 2.0**number,
+                    2.0**number,
                 )  # fmt: skip
             if layout.variables.timed:
                 some = np.ascontiguousarray(rows[:, last])
                 words = key.derive("gaps").words(number, 0, len(last), 2).reshape(-1, 2)
                 _kernels.calibrate_chain(
                     some, words, np.zeros(len(last) + 1, bool), layout.first_before, self._gap_alone(),
-                    self.potentials.weights, targets, counts, levels, 2.0**number,
+                    self.potentials.weights, targets, 2.0**number,
                 )  # fmt: skip
                 rows[layout.free - 1, last] = some[layout.free - 1]
 

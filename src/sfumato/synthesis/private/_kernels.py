@@ -10,18 +10,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato._compilation import compiled
+from sfumato._compilation import compiled, compiled_lean
+from sfumato.synthesis.private._triple_kernels import move_triples
 from sfumato.synthesis.private.layout import (
     MAX_WIDTH,
+    SLACK,
     Codes,
     Floats,
     GraphLayout,
     Ints,
     PotentialWeights,
     Targets,
+    TripleLayout,
 )
 
 Words = NDArray[np.uint64]
+Places = NDArray[np.uint64]
 
 
 @compiled
@@ -46,80 +50,130 @@ def count_levels(rows: Codes, starts: Ints, out: Ints) -> None:
             out[starts[j] + rows[j, r]] += 1
 
 
-@compiled
+@compiled_lean
 def _states(
     row: Ints, block: Ints, width: int, sizes: Ints, own_at: Ints, edges: Ints, outside: Ints, other: Ints,
-    rows: Ints, own: Floats, far: Floats, inner: Floats, single: Floats, out: Floats,
+    rows: Ints, own: Floats, far: Floats, inner: Floats, inner_at: int,
+    at: Places, single: Floats, out: Floats,
 ) -> int:  # fmt: skip
     """The weight of every joint state of a block, given the rest of the row; how many states there are.
 
     single[v] is what the row outside the block says of its column v: w_j(x_j) prod over k of w_jk(x_j, x_k),
-    scaled so that the largest is 1. inner: the weights of pairs within the block.
-    The arrays come one by one: handing on the whole graph takes longer than the arithmetic.
+    scaled so that the largest is 1. inner: the weights of pairs within the block, from inner_at on. at: room
+    for where a column's edges begin.
+    The arrays come one by one: handing on the whole graph takes longer than the arithmetic. Four levels are
+    taken at once, beyond the last one if need be: what is read there (arrays are longer by `SLACK`) is used
+    for nothing. Places are unsigned, or numba would look for negative ones, one level at a time.
     """
+    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     for v in range(width):
         column = block[v]
-        levels = sizes[column]
-        start = own_at[column]
-        for s in range(levels):
-            single[v, s] = own[start + s]
+        levels = np.uint64(sizes[column])
+        start = np.uint64(own_at[column])
+        many = np.uint64(outside[column] - edges[column])
         for e in range(edges[column], outside[column]):
-            start = rows[e] + row[other[e]] * levels
-            for s in range(levels):
-                single[v, s] *= far[start + s]
+            at[e - edges[column]] = np.uint64(rows[e] + row[other[e]] * sizes[column])
         top = 0.0
-        for s in range(levels):
-            top = max(top, single[v, s])
-        if top > 0:
-            top = 1 / top
-            for s in range(levels):
-                single[v, s] *= top
-    first = sizes[block[0]]
-    i = 0
+        s = np.uint64(0)
+        here = np.uint64(v)
+        while s < levels:
+            a, b = own[start + s], own[start + s + one]
+            c, d = own[start + s + two], own[start + s + three]
+            for e in range(many):
+                i = at[e] + s
+                a *= far[i]
+                b *= far[i + one]
+                c *= far[i + two]
+                d *= far[i + three]
+            single[here, s], single[here, s + one] = a, b
+            single[here, s + two], single[here, s + three] = c, d
+            s += four
+        if width > 1:  # of one column, weights are drawn from as they are
+            for i in range(levels):
+                top = max(top, single[here, i])
+            if top > 0:
+                top = 1 / top
+                for i in range(levels):
+                    single[here, i] *= top
+    zero = np.uint64(0)
+    first = np.uint64(sizes[block[0]])
     if width == 1:
-        for a in range(first):
-            out[i] = single[0, a]
-            i += 1
-        return i
-    second = sizes[block[1]]
+        for i in range(first):
+            out[i] = single[zero, i]
+        return int(sizes[block[0]])
+    base = np.uint64(inner_at)
+    second = np.uint64(sizes[block[1]])
+    i = zero
     if width == 2:
-        for a in range(first):
-            for b in range(second):
-                out[i] = single[0, a] * single[1, b] * inner[i]
-                i += 1
-        return i
-    third = sizes[block[2]]
-    for a in range(first):
-        for b in range(second):
-            both = single[0, a] * single[1, b]
-            for c in range(third):
-                out[i] = both * single[2, c] * inner[i]
-                i += 1
-    return i
+        for k in range(first):
+            weight = single[zero, k]
+            s = zero
+            while s < second:
+                a, b = single[one, s] * inner[base + i + s], single[one, s + one] * inner[base + i + s + one]
+                c = single[one, s + two] * inner[base + i + s + two]
+                d = single[one, s + three] * inner[base + i + s + three]
+                out[i + s], out[i + s + one] = weight * a, weight * b
+                out[i + s + two], out[i + s + three] = weight * c, weight * d
+                s += four
+            i += second
+        return int(sizes[block[0]] * sizes[block[1]])
+    third = np.uint64(sizes[block[2]])
+    for k in range(first):
+        for j in range(second):
+            weight = single[zero, k] * single[one, j]
+            s = zero
+            while s < third:
+                a, b = single[two, s] * inner[base + i + s], single[two, s + one] * inner[base + i + s + one]
+                c = single[two, s + two] * inner[base + i + s + two]
+                d = single[two, s + three] * inner[base + i + s + three]
+                out[i + s], out[i + s + one] = weight * a, weight * b
+                out[i + s + two], out[i + s + three] = weight * c, weight * d
+                s += four
+            i += third
+    return int(sizes[block[0]] * sizes[block[1]] * sizes[block[2]])
 
 
-@compiled
+@compiled_lean
 def _pick(weights: Floats, states: int, word: int) -> int:
-    """A state in proportion to its weight; -1 if all are 0. The weights become their running sums."""
-    total = 0.0
-    for s in range(states):
-        total += weights[s]
-        weights[s] = total
+    """A state in proportion to its weight; -1 if all are 0.  weights: longer than `states` by `SLACK`."""
+    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    size = np.uint64(states)
+    weights[size], weights[size + one], weights[size + two], weights[size + three] = 0.0, 0.0, 0.0, 0.0
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    s = np.uint64(0)
+    while s < size:
+        a += weights[s]
+        b += weights[s + one]
+        c += weights[s + two]
+        d += weights[s + three]
+        s += four
+    total = (a + b) + (c + d)
     if not total > 0:
         return -1
     wanted = np.float64(word >> np.uint64(11)) * 2.0**-53 * total
-    low = 0
-    high = states - 1
-    while low < high:
-        middle = (low + high) >> 1
-        if weights[middle] > wanted:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    before = 0.0
+    last = np.uint64(0)
+    s = np.uint64(0)
+    while s < size:
+        some = (weights[s] + weights[s + one]) + (weights[s + two] + weights[s + three])
+        if some > 0:
+            last = s
+            if before + some > wanted:
+                break
+        before += some
+        s += four
+    # Within the four; rounding may leave nothing above, and then it is the last that can be.
+    found = last
+    for i in range(last, min(last + four, size)):
+        if weights[i] > 0:
+            found = np.uint64(i)
+            before += weights[i]
+            if before > wanted:
+                break
+    return int(np.int64(found))
 
 
-@compiled
+@compiled_lean
 def _forbid(graph: GraphLayout, row: Ints, block: int, states: int, out: Floats) -> None:
     """Weight 0 for states that complete a structural zero."""
     for place in range(graph.zeros[block], graph.zeros[block + 1]):
@@ -154,19 +208,28 @@ def _forbid(graph: GraphLayout, row: Ints, block: int, states: int, out: Floats)
 @compiled
 def sweep(codes: Codes, words: Words, graph: GraphLayout, weights: PotentialWeights) -> None:
     """One sweep of block Gibbs: every block of every row drawn given the rest.  words: (rows, blocks)."""
+    row, at = np.empty(len(graph.sizes), np.int64), np.empty(len(graph.other) + 1, np.uint64)
+    single, out = np.empty((MAX_WIDTH, graph.sizes.max() + SLACK)), np.empty(_room(graph) + SLACK)
+    _sweep(codes, words, graph, weights, row, at, single, out)
+
+
+@compiled_lean
+def _sweep(
+    codes: Codes, words: Words, graph: GraphLayout, weights: PotentialWeights,
+    row: Ints, at: Places, single: Floats, out: Floats,
+) -> None:  # fmt: skip
+    """`sweep` with room to work in."""
     sizes, own_at, edges, outside = graph.sizes, graph.own, graph.edges, graph.outside
     other, rows, blocks, widths, inner_at = graph.other, graph.rows, graph.blocks, graph.widths, graph.inner
     own, far, inner, zeros = weights.own, weights.edges, weights.inner, graph.zeros
     d = len(sizes)
-    row = np.empty(d, np.int64)
-    single, out = np.empty((MAX_WIDTH, sizes.max())), np.empty(_room(graph))
     for r in range(codes.shape[1]):
         for j in range(d):
             row[j] = codes[j, r]
         for b in range(len(widths)):
             states = _states(
                 row, blocks[b], widths[b], sizes, own_at, edges, outside, other, rows,
-                own, far, inner[inner_at[b] :], single, out,
+                own, far, inner, inner_at[b], at, single, out,
             )  # fmt: skip
             if zeros[b] < zeros[b + 1]:
                 _forbid(graph, row, b, states, out)
@@ -181,7 +244,7 @@ def sweep(codes: Codes, words: Words, graph: GraphLayout, weights: PotentialWeig
             codes[j, r] = row[j]
 
 
-@compiled
+@compiled_lean
 def _room(graph: GraphLayout) -> int:
     """How many states the largest block has."""
     most = 1
@@ -193,38 +256,37 @@ def _room(graph: GraphLayout) -> int:
     return most
 
 
-@compiled
+@compiled_lean
 def _move(
     row: Ints, new: Ints, block: Ints, width: int, own_at: Ints, edges: Ints, outside: Ints, other: Ints,
-    table: Ints, step: Ints, far: Ints, pairs: Ints, own: Ints, by: int,
-    wanted: Floats, costs: Floats, own_wanted: Floats, own_costs: Floats,
+    table: Ints, step: Ints, far: Ints, pairs: Floats, own: Floats, by: float,
 ) -> float:  # fmt: skip
-    """By how much F changes if a row becomes `new` in a block; with by = 1 the counts are moved as well.
+    """By how much F changes if a row becomes `new` in a block; with by = 1 the row is moved as well.
 
     F = sum cost (count - wanted)^2. A row leaves one cell of each table and enters another: the change is
-    cost (1 - 2 (count - wanted)) there and cost (1 + 2 (count - wanted)) here.
+    cost (1 - 2 (count - wanted)) there and cost (1 + 2 (count - wanted)) here. pairs, own: as of `Targets`.
     """
     change = 0.0
     for v in range(width):
         column = block[v]
         if new[column] != row[column]:
-            i = own_at[column] + row[column]
-            k = own_at[column] + new[column]
-            change += (1 - 2 * (own[i] - own_wanted[i])) * own_costs[i]
-            change += (1 + 2 * (own[k] - own_wanted[k])) * own_costs[k]
-            own[i] -= by
-            own[k] += by
+            i = np.uint64(own_at[column] + row[column])
+            k = np.uint64(own_at[column] + new[column])
+            change += (1 - 2 * own[i, 0]) * own[i, 1] + (1 + 2 * own[k, 0]) * own[k, 1]
+            if by != 0:
+                own[i, 0] -= by
+                own[k, 0] += by
         for e in range(edges[column], edges[column + 1]):
             if e >= outside[column] and other[e] < column:
                 continue  # a pair inside the block counts once, from its first column
-            i = table[e] + row[column] * step[e] + row[other[e]] * far[e]
-            k = table[e] + new[column] * step[e] + new[other[e]] * far[e]
+            i = np.uint64(table[e] + row[column] * step[e] + row[other[e]] * far[e])
+            k = np.uint64(table[e] + new[column] * step[e] + new[other[e]] * far[e])
             if i == k:
                 continue
-            change += (1 - 2 * (pairs[i] - wanted[i])) * costs[i]
-            change += (1 + 2 * (pairs[k] - wanted[k])) * costs[k]
-            pairs[i] -= by
-            pairs[k] += by
+            change += (1 - 2 * pairs[i, 0]) * pairs[i, 1] + (1 + 2 * pairs[k, 0]) * pairs[k, 1]
+            if by != 0:
+                pairs[i, 0] -= by
+                pairs[k, 0] += by
     return change
 
 
@@ -235,23 +297,34 @@ def calibrate(
     graph: GraphLayout,
     weights: PotentialWeights,
     targets: Targets,
-    pairs: Ints,
-    own: Ints,
     beta: float,
+    triples: TripleLayout,
+    cells: Floats,
 ) -> int:
     """One sweep that proposes from the Gibbs conditional and accepts with min(1, exp(-beta dF)).
 
-    words: (rows, 2 blocks), one to propose and one to accept; pairs, own: the counts of the rows, kept up to
-    date. How many proposals were accepted.
+    words: (rows, 2 blocks), one to propose and one to accept; targets, and cells, those of triples: kept up
+    to date. How many proposals were accepted.
     """
+    row, new = np.empty(len(graph.sizes), np.int64), np.empty(len(graph.sizes), np.int64)
+    at = np.empty(len(graph.other) + 1, np.uint64)
+    single, out = np.empty((MAX_WIDTH, graph.sizes.max() + SLACK)), np.empty(_room(graph) + SLACK)
+    return _calibrate(codes, words, graph, weights, targets, beta, triples, cells,
+                      row, new, at, single, out)  # fmt: skip
+
+
+@compiled_lean
+def _calibrate(
+    codes: Codes, words: Words, graph: GraphLayout, weights: PotentialWeights, targets: Targets, beta: float,
+    triples: TripleLayout, cells: Floats,
+    row: Ints, new: Ints, at: Places, single: Floats, out: Floats,
+) -> int:  # fmt: skip
+    """`calibrate` with room to work in."""
     sizes, own_at, edges, outside = graph.sizes, graph.own, graph.edges, graph.outside
     other, rows, blocks, widths, inner_at = graph.other, graph.rows, graph.blocks, graph.widths, graph.inner
     table, step, far_step, inner, zeros = graph.table, graph.step, graph.far, weights.inner, graph.zeros
     w_own, w_far = weights.own, weights.edges
-    wanted, costs, own_wanted, own_costs = targets.pairs, targets.pair_costs, targets.own, targets.own_costs
     d = len(sizes)
-    row, new = np.empty(d, np.int64), np.empty(d, np.int64)
-    single, out = np.empty((MAX_WIDTH, sizes.max())), np.empty(_room(graph))
     taken = 0
     for r in range(codes.shape[1]):
         for j in range(d):
@@ -260,7 +333,7 @@ def calibrate(
         for b in range(len(widths)):
             states = _states(
                 row, blocks[b], widths[b], sizes, own_at, edges, outside, other, rows,
-                w_own, w_far, inner[inner_at[b] :], single, out,
+                w_own, w_far, inner, inner_at[b], at, single, out,
             )  # fmt: skip
             if zeros[b] < zeros[b + 1]:
                 _forbid(graph, row, b, states, out)
@@ -277,16 +350,18 @@ def calibrate(
                 continue
             change = _move(
                 row, new, blocks[b], widths[b], own_at, edges, outside, other, table, step, far_step,
-                pairs, own, 0, wanted, costs, own_wanted, own_costs,
+                targets.pairs, targets.own, 0.0,
             )  # fmt: skip
+            change += move_triples(row, new, blocks[b], widths[b], triples, cells, 0.0)
             u = np.float64(words[r, 2 * b + 1] >> np.uint64(11)) * 2.0**-53
             accepted = change <= 0 or u < np.exp(-beta * change)
             if accepted:
                 taken += 1
                 _move(
                     row, new, blocks[b], widths[b], own_at, edges, outside, other, table, step, far_step,
-                    pairs, own, 1, wanted, costs, own_wanted, own_costs,
+                    targets.pairs, targets.own, 1.0,
                 )  # fmt: skip
+                move_triples(row, new, blocks[b], widths[b], triples, cells, 1.0)
             for v in range(widths[b]):
                 column = blocks[b, v]
                 if accepted:

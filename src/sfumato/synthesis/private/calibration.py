@@ -14,6 +14,7 @@ from sfumato.progress import report
 from sfumato.seeds import Key
 from sfumato.synthesis.private.layout import Codes, Targets
 from sfumato.synthesis.private.potentials import Potentials
+from sfumato.synthesis.private.triples import none
 
 WARM_UP = 2
 ROUNDS = 6
@@ -33,14 +34,21 @@ def calibrated(model: Potentials, rows: int, key: Key) -> Codes:
     scale = rows / wanted.rows
     pairs, own = wanted.flat * scale, wanted.own_flat * scale
     doubt = _DOUBT * (wanted.cell_sigma * scale) ** 2
-    targets = Targets(pairs, 1 / (pairs + _SLACK + doubt), own, 1 / (own + _SLACK))
     graph = model.graph
     counts = wanted.counts(out)
     levels = np.empty(len(own), np.int64)
     _kernels.count_levels(out, graph.own, levels)
+    targets = Targets(
+        np.stack([counts - pairs, 1 / (pairs + _SLACK + doubt)], axis=1),
+        np.stack([levels - own, 1 / (own + _SLACK)], axis=1),
+    )
+    triples = model.triples
+    layout, cells = none(wanted.sizes)
     stream = key.derive("calibrating")
     for number in range(ROUNDS):
         report("drawing rows", WARM_UP + number, WARM_UP + ROUNDS)
         words = stream.words(number, 0, rows, 2 * model.blocks).reshape(rows, 2 * model.blocks)
-        _kernels.calibrate(out, words, graph, model.weights, targets, counts, levels, 2.0**number)
+        if triples is not None and number == ROUNDS - triples.rounds:
+            layout, cells = triples.layout, triples.cells(out)
+        _kernels.calibrate(out, words, graph, model.weights, targets, 2.0**number, layout, cells)
     return out

@@ -23,15 +23,17 @@ from sfumato.synthesis.constraints import Ordered, Zero
 from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.private.grain import Ends
 from sfumato.synthesis.private.measurement import Measured
-from sfumato.synthesis.private.potentials import Potentials
+from sfumato.synthesis.private.potentials import Potentials, TargetTables
 from sfumato.synthesis.private.purse import Measurement
 from sfumato.synthesis.private.variables import DomainVariables, Variable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_VERSION = 3
-_READ = (1, 2, 3)  # in version 1 every column was by itself, in 2 none was finer than its bins
+_VERSION = 4
+# In version 1 every column was by itself, in 2 none was finer than its bins, up to 3 tables were those of
+# `Measured.wanted`.
+_READ = (1, 2, 3, 4)
 
 
 class Content(NamedTuple):
@@ -49,6 +51,7 @@ def save(model: Content, path: Path, overwrite: bool = False) -> Path:
     measured, potentials = model.measured, model.potentials
     arrays: dict[str, Any] = {
         "own": potentials.own, "edges": potentials.edges, "particles": potentials.particles,
+        "tables": potentials.wanted.flat,
     }  # fmt: skip
     for i, (variable, classes) in enumerate(zip_longest(measured.variables.all, measured.classes)):
         if not variable.single or variable.ends is not None:
@@ -153,9 +156,21 @@ def _content(document: dict[str, Any], arrays: dict[str, Any]) -> Content:
     )
     if not fits:
         raise ValueError
+    if "tables" in arrays or document["sfumato_private_model"] > 3:
+        wanted = _with(wanted, arrays["tables"])
     guarantee = Guarantee.from_json(json.dumps(document["guarantee"]))
     potentials = Potentials(wanted, own, edges, particles, tuple(document["trace"]))
     return Content(domain, guarantee, measured, potentials, document["plan"])
+
+
+def _with(wanted: TargetTables, flat: NDArray[Any]) -> TargetTables:
+    """The tables that were estimated with the model."""
+    if flat.shape != wanted.flat.shape or flat.dtype != np.float64 or not np.isfinite(flat).all():
+        raise ValueError
+    if len(flat) and flat.min() < 0:
+        raise ValueError
+    parts = np.split(flat, wanted.starts[1:-1]) if wanted.tables else []
+    return wanted.with_tables([p.reshape(t.shape) for p, t in zip(parts, wanted.tables, strict=True)])
 
 
 def _variables(

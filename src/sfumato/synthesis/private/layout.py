@@ -12,6 +12,7 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.uint16]
 Bools = NDArray[np.bool_]
 MAX_WIDTH = 3  # columns of a block
+SLACK = 4  # numbers beyond the end of weights: four are read at once
 
 
 class GraphLayout(NamedTuple):
@@ -48,7 +49,7 @@ class GraphLayout(NamedTuple):
 
 
 class PotentialWeights(NamedTuple):
-    """exp of the potentials, laid out as the graph says."""
+    """exp of the potentials, laid out as the graph says, each with `SLACK` numbers more at its end."""
 
     own: Floats
     edges: Floats
@@ -56,9 +57,28 @@ class PotentialWeights(NamedTuple):
 
 
 class Targets(NamedTuple):
-    """What the counts of rows should become: table cells and single levels, and what a miss costs."""
+    """Cells of pairs and of single columns, (cells, 2): count less what is wanted, cost of a miss."""
 
     pairs: Floats
-    pair_costs: Floats
     own: Floats
-    own_costs: Floats
+
+
+class TripleLayout(NamedTuple):
+    """Tables of three columns, in flat arrays. T triples; 3 T places, each triple once from each column.
+
+    columns: (T, 3) rising; starts: (T + 1,) where each table begins; steps: (T, 2) by how much one code of
+    the first and one of the second column move in it.
+    of: (d + 1,) a column's places are of[j]:of[j + 1]; begin: where the table begins; step: by how much a
+    code of the column moves in it; first, second: the other columns, first_step, second_step: likewise.
+    """
+
+    columns: Ints
+    starts: Ints
+    steps: Ints
+    of: Ints
+    begin: Ints
+    step: Ints
+    first: Ints
+    second: Ints
+    first_step: Ints
+    second_step: Ints

@@ -14,12 +14,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sfumato.synthesis.constraints import Zero
 from sfumato.synthesis.private.layout import Floats, Ints
 from sfumato.synthesis.private.purse import Measurement
-from sfumato.synthesis.private.tables import on_simplex, shrink
+from sfumato.synthesis.private.tables import on_simplex, rake, shrink
 from sfumato.synthesis.private.variables import Variable
 
 _ROUNDS = 50
+_FITS = 1e-3  # share of the rows by which margins may miss each other: rounds of scaling are few
 _SEEN = 2.5  # standard deviations of noise that part of a number's cell has, to be more than none
 
 
@@ -92,8 +94,44 @@ def _believed(parts: Floats, noise: Floats, total: float) -> Floats:
     return np.where(seen, parts, -total) if seen.any() else parts
 
 
+def _sums(where: Ints, counts: Floats) -> Floats:
+    return np.asarray(np.bincount(where, counts), np.float64)
+
+
 def _parents(fine: Ints, coarse: Ints) -> Ints:
     """For each cell of a level, the cell above it."""
     out = np.zeros(int(fine.max()) + 1, np.int64)
     out[fine] = coarse
     return out
+
+
+def reconciled(counts: Sequence[Floats], zeros: Sequence[Zero], rows: float) -> tuple[Floats, ...]:
+    """Single columns that can be together: noise may give a level more than a constraint leaves room for.
+
+    If all who give birth are women, no more can give birth than there are women. Only what lies on either
+    side of a constraint's masks matters, so tables are of these parts. Where no table has both margins,
+    scaling goes to and fro between one that has the first and one that has the second; halfway between the
+    two is one that can be.
+    """
+    out = [np.asarray(c, np.float64) for c in counts]
+    for pair in sorted({tuple(sorted(z.columns)) for z in zeros if len(z.columns) == 2}):
+        masks = [
+            z.masks if z.columns == pair else z.masks[::-1] for z in zeros if tuple(sorted(z.columns)) == pair
+        ]
+        parts = [
+            np.unique(np.stack([m[side] for m in masks]), axis=1, return_inverse=True) for side in (0, 1)
+        ]
+        allowed = np.ones([known.shape[1] for known, _ in parts], bool)
+        for number in range(len(masks)):
+            allowed &= ~np.logical_and.outer(*(known[number] for known, _ in parts))
+        own = [_sums(where.ravel(), out[j]) for j, (_, where) in zip(pair, parts, strict=True)]
+        table = np.full(allowed.shape, rows / allowed.size)
+        by_second = rake(table, own[0], own[1], allowed)
+        by_first = rake(table.T, own[1], own[0], allowed.T).T
+        if np.abs(by_second.sum(axis=1) - own[0]).sum() <= _FITS * rows:
+            continue
+        for side, j in enumerate(pair):
+            half = (by_first.sum(axis=1 - side) + by_second.sum(axis=1 - side)) / 2
+            ratio = half / np.maximum(own[side], 1e-12)
+            out[j] = on_simplex(out[j] * ratio[parts[side][1].ravel()], rows)
+    return tuple(out)

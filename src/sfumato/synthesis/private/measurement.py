@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,18 +20,20 @@ from sfumato.synthesis.private import grain, resolution
 from sfumato.synthesis.private.exact_counts import Counted, candidates
 from sfumato.synthesis.private.graph import Pair
 from sfumato.synthesis.private.layout import Bools, Floats, Ints
-from sfumato.synthesis.private.levels import of_states
+from sfumato.synthesis.private.levels import of_states, reconciled
 from sfumato.synthesis.private.potentials import TargetTables
 from sfumato.synthesis.private.purse import Measurement, Purse, kept_share
-from sfumato.synthesis.private.tables import estimate, independent
+from sfumato.synthesis.private.tables import estimate, independent, without
 from sfumato.synthesis.private.variables import DomainVariables, Variable
 
 # Shares of rho: of the number of rows, of the scores. The recipe has .005 for the first. But every column
 # is its residual and N/K: an N that is off by 3%, as at epsilon 0.1 on 24,000 rows, draws all of them towards
 # the even law, or away from it, at once. That was most of what fits differed by.
-_ROWS, _SCORES = 0.025, 0.03
+_ROWS, _SCORES = 0.025, 0.01
 # Shares of a pure epsilon: there noise, and not its square, is inverse to what is spent.
 _PURE_ROWS, _PURE_ONE_WAY, _PURE_CHOICES = 0.01, 0.25, 0.1
+# What of a budget is not for pairs, about; of zCDP and of a pure epsilon.
+SHARES = (_ROWS + _SCORES + 0.25, _PURE_ROWS + _PURE_ONE_WAY + _PURE_CHOICES)
 _DEPTH = 5  # of a table of a number cut finer: it gets the share that a column of so many levels gets
 TARGET_WEIGHT = 3.0  # how much more a pair with the target counts
 
@@ -61,9 +63,13 @@ class Measured:
 
     @cached_property
     def fine(self) -> tuple[Floats, ...]:
-        """The counts of each variable's states: what was measured of it put together, N in all."""
+        """The counts of each variable's states: what was measured of it put together, N in all.
+
+        Variables that a constraint ties have counts that can be together.
+        """
         together = zip(self.variables.all, self.own, self.levels, strict=True)
-        return tuple(of_states(v, own, levels, self.rows) for v, own, levels in together)
+        counts = [of_states(v, own, levels, self.rows) for v, own, levels in together]
+        return reconciled(counts, self.variables.zeros, self.rows)
 
     @cached_property
     def singles(self) -> tuple[Floats, ...]:
@@ -96,6 +102,16 @@ class Measured:
         a, b = pair
         return independent(self.singles[a], self.singles[b], self.rows, allowed(self.zeros, pair, self.sizes))
 
+    def dependence(self) -> dict[Pair, float]:
+        """phi of every pair that was scored; none with pure epsilon."""
+        if self.scores is None:
+            return {}
+        pairs = candidates(self.sizes)
+        noisy = [noise_of(m, c) for m, c in zip(self.own, self.classes, strict=False)]
+        bias = np.array([0.5 * budget.C * (noisy[a] + noisy[b]) for a, b in pairs])
+        phi = budget.dependence(self.scores.values / self.scores.factor, bias, self.rows)
+        return dict(zip(pairs, phi.tolist(), strict=True))
+
     def wanted(self) -> TargetTables:
         """The tables the model should show: measured pairs, and pairs that constraints tie."""
         tables: dict[Pair, tuple[Floats, float]] = {}
@@ -113,6 +129,25 @@ class Measured:
             self.sizes, self.rows, self.singles, tuple(tables), tuple(t for t, _ in tables.values()),
             np.array([s for _, s in tables.values()]), self.zeros,
         )  # fmt: skip
+
+    def again(self, wanted: TargetTables, shown: Floats, edges: Floats) -> TargetTables:
+        """The tables estimated once more: drawn towards what the other tables say of a pair.
+
+        A table that noise hides is shrunken towards independent columns at first. A model of all tables knows
+        better: what it shows of the pair without the pair's own potential.
+
+        shown: what particles show, edges: the potentials, both laid out as `wanted.flat`.
+        """
+        measured, tables = {m.columns: m for m in self.pairs}, list(wanted.tables)
+        for q, pair in enumerate(wanted.pairs):
+            m = measured.get(pair)
+            if m is None:
+                continue
+            cells, shape = slice(wanted.starts[q], wanted.starts[q + 1]), tables[q].shape
+            first, second, mask = *(self.singles[j] for j in pair), allowed(self.zeros, pair, self.sizes)
+            likely = without(shown[cells].reshape(shape), edges[cells].reshape(shape), first, second, mask)
+            tables[q] = estimate(m.residual, m.variance, first, second, self.rows, mask, likely)
+        return wanted.with_tables(tables)
 
     def everything(self) -> list[tuple[str, Measurement]]:
         """All measurements, with what each is of."""
@@ -139,12 +174,12 @@ def measure(
     variables: DomainVariables,
     *,
     rows: int | None = None,
-    target: int | None = None,
+    matters: Mapping[Pair, float] | None = None,
 ) -> Measured:
     """Spend the purse on the data.
 
-    rows: a declared number of rows; without one it is counted with noise. target: the variable that matters
-    most.
+    rows: a declared number of rows; without one it is counted with noise. matters: by how much more than
+    others a pair of variables counts, where it does.
     """
     total = None
     if rows is None:
@@ -167,7 +202,7 @@ def measure(
     if not may:
         return known
     choose = _chosen if purse.pure else _allocated
-    amounts, scores, gain = choose(counted, purse, known, may, target)
+    amounts, scores, gain = choose(counted, purse, known, may, matters or {})
     measured = []
     for done, (pair, amount) in enumerate(amounts.items()):
         report("measuring pairs", done, len(amounts))
@@ -236,7 +271,7 @@ def distance(counts: Ints, table: Floats, unit: int = 1) -> int:
 
 
 def _allocated(
-    counted: Counted, purse: Purse, known: Measured, pairs: Sequence[Pair], target: int | None
+    counted: Counted, purse: Purse, known: Measured, pairs: Sequence[Pair], matters: Mapping[Pair, float]
 ) -> _Choice:
     """zCDP: a noisy score for every pair at once, and amounts that minimize the expected error."""
     tables = [known.alone(pair) for pair in pairs]
@@ -244,11 +279,10 @@ def _allocated(
         [distance(counted.pair(p, known.classes), m, purse.unit) for p, m in zip(pairs, tables, strict=True)]
     )
     scores = purse.scores(exact, purse.amount(purse.total * _SCORES), "dependence of pairs")
-    noisy = np.array([_noise(m, c) for m, c in zip(known.own, known.classes, strict=False)])
-    bias = np.array([0.5 * budget.C * (noisy[a] + noisy[b]) for a, b in pairs])
-    phi = budget.dependence(scores.values / scores.factor, bias, known.rows)
+    known = replace(known, scores=scores)
+    phi = np.array(list(known.dependence().values()))
     shares = np.array([kept_share([known.sizes[j] for j in pair]) for pair in pairs])
-    weights = np.array([TARGET_WEIGHT if target in pair else 1.0 for pair in pairs])
+    weights = np.array([matters.get(pair, 1.0) for pair in pairs])
     left = purse.left(len(pairs))
     given, expected = budget.allocate(
         tables, phi, shares, weights, known.rows, left, noise=purse.max_rows**2 / 2
@@ -258,14 +292,14 @@ def _allocated(
     return {p: purse.amount(g) for p, g in zip(pairs, given, strict=True) if g > 0}, scores, gain
 
 
-def _noise(own: Measurement, classes: Ints | None) -> float:
+def noise_of(own: Measurement, classes: Ints | None) -> float:
     """The summed standard deviations of a variable's classes."""
     members = np.ones(len(own.values)) if classes is None else np.bincount(classes)
     return float(own.variance**0.5 * np.sqrt(members).sum())
 
 
 def _chosen(
-    counted: Counted, purse: Purse, known: Measured, pairs: Sequence[Pair], target: int | None
+    counted: Counted, purse: Purse, known: Measured, pairs: Sequence[Pair], matters: Mapping[Pair, float]
 ) -> _Choice:
     """Pure epsilon: pairs chosen one by one by permute-and-flip, dependence less expected noise."""
     choices = purse.total * _PURE_CHOICES
@@ -283,6 +317,6 @@ def _chosen(
     for _ in range(wanted):
         place = purse.choice(exact[remaining], purse.amount(choices / wanted), "choice of a pair")
         chosen.append(remaining.pop(place))
-    root = np.sqrt(cells[chosen]) * [TARGET_WEIGHT**0.5 if target in pairs[q] else 1.0 for q in chosen]
+    root = np.sqrt(cells[chosen]) * [matters.get(pairs[q], 1.0) ** 0.5 for q in chosen]
     parts = purse.left(len(chosen)) * root / root.sum()
     return {pairs[q]: purse.amount(float(p)) for q, p in zip(chosen, parts, strict=True)}, None, None

@@ -21,7 +21,7 @@ from sfumato.release import InternalRecord, Release
 from sfumato.seeds import Key
 from sfumato.sources import BatchSource, Pieces, Source
 from sfumato.synthesis.domain import Domain
-from sfumato.synthesis.private import estimates, labels, linear_models, notes
+from sfumato.synthesis.private import estimates, labels, linear_models, notes, workload
 from sfumato.synthesis.private.allocation import C
 from sfumato.synthesis.private.calibration import calibrated
 from sfumato.synthesis.private.files import Content, load, save
@@ -117,12 +117,23 @@ class PrivateModel:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What a user of the rows should know, from public numbers and what was measured alone."""
-        return notes.of(self.domain, self.measured, len(self.columns), self.noise_of_pairs)
+        return notes.of(
+            self.domain, self.measured, len(self.columns), self.noise_of_pairs, self.plan.get("workload")
+        )
 
     @cached_property
     def unmeasured(self) -> tuple[tuple[str, str], ...]:
         """Pairs of columns, or of columns that are one, of which no table was measured."""
         return notes.unmeasured(self.domain, self.measured)
+
+    @property
+    def expected_errors(self) -> pa.Table:
+        """By what share of the rows the tables of the workload (or all pairs) are expected to be off.
+
+        One row a pair of columns: entry, first, second, measured, expected_error. What three columns do
+        together beyond their pairs is not in it. It follows from what was measured, and may be published.
+        """
+        return workload.expected_after(self.plan.get("workload"), self.domain, self.measured)
 
     # -- counts ----------------------------------------------------------------------------------
 

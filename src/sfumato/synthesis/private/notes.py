@@ -13,6 +13,7 @@ from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.private import labels
 from sfumato.synthesis.private.exact_counts import MAX_CELLS, candidates
 from sfumato.synthesis.private.measurement import Measured
+from sfumato.synthesis.private.workload import expected_after
 
 _MUCH = 0.3
 _NAMED = 12
@@ -20,7 +21,9 @@ _NAMED = 12
 PairNames = tuple[str, str]
 
 
-def of(domain: Domain, measured: Measured, columns: int, noise: float) -> tuple[str, ...]:
+def of(
+    domain: Domain, measured: Measured, columns: int, noise: float, workload: Sequence[str] | None = None
+) -> tuple[str, ...]:
     """The notes. columns: of the rows; noise: the share of rows that it would move in a pair's table."""
     names = _names(domain, measured)
     may = {(names[a], names[b]) for a, b in candidates(measured.sizes)}
@@ -31,6 +34,7 @@ def of(domain: Domain, measured: Measured, columns: int, noise: float) -> tuple[
         *_too_wide([p for p in left if p not in may]),
         *_not_bought([p for p in left if p in may]),
         *(_too_noisy(measured, columns) if noise >= _MUCH else ()),
+        *_expected(domain, measured, workload),
     )
 
 
@@ -96,4 +100,23 @@ def _too_noisy(measured: Measured, columns: int) -> tuple[str, ...]:
         "pairs of columns were measured, and noise hides most of how columns depend on each other. Expect "
         "tables of two columns hardly better than if all columns were independent. No private method does "
         "much better here: it takes more rows, fewer levels or a larger epsilon.",
+    )
+
+
+def _expected(domain: Domain, measured: Measured, workload: Sequence[str] | None) -> tuple[str, ...]:
+    """Of what a workload names: by how much its tables are expected to be off."""
+    if not workload:
+        return ()
+    rows = expected_after(workload, domain, measured).to_pylist()
+    off = {
+        tuple(sorted((r["first"], r["second"]))): r["expected_error"]
+        for r in rows
+        if r["expected_error"] is not None
+    }
+    if not off:
+        return ()
+    mean, worst = sum(off.values()) / len(off), max(off.values())
+    return (
+        f"{len(off)} tables of two columns matter by the workload. On average {mean:.1%} of their rows are "
+        f"expected in a wrong cell, in the worst {worst:.1%}.",
     )

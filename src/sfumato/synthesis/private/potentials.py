@@ -8,7 +8,7 @@ noisy tables with public randomness: whoever has the tables gets the same potent
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,8 +18,9 @@ from sfumato.progress import report
 from sfumato.seeds import Key, bounded, uniform
 from sfumato.synthesis.constraints import Zero
 from sfumato.synthesis.private.graph import Pair, blocks_of, build, starts, table_order
-from sfumato.synthesis.private.layout import Codes, Floats, GraphLayout, Ints, PotentialWeights
+from sfumato.synthesis.private.layout import SLACK, Codes, Floats, GraphLayout, Ints, PotentialWeights
 from sfumato.synthesis.private.tables import independent
+from sfumato.synthesis.private.triples import TripleTables, shown_by
 
 SWEEPS = 15
 _WARM_UP = 3  # sweeps before the first comparison
@@ -28,6 +29,10 @@ _AVERAGED = 0.4  # of the sweeps, the last ones
 _LEAST, _MOST = 10_000, 50_000  # particles
 _LIMIT = 20.0  # of a potential, so that products of a row's weights stay within a double
 _TRIES = 200
+_AGAIN = (8, 12)  # sweeps after which tables are estimated anew
+_REMEMBERED = 4  # sweeps that what particles show is a mean of
+
+Again = Callable[["TargetTables", Floats, Floats], "TargetTables"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +53,13 @@ class TargetTables:
     zeros: tuple[Zero, ...] = ()
     free: int | None = None
     alone: tuple[int, ...] = ()
+
+    def with_tables(self, tables: Sequence[Floats]) -> TargetTables:
+        """The same with other tables of the same pairs."""
+        other = replace(self, tables=tuple(tables))
+        if other.blocks == self.blocks:  # what follows from the pairs and blocks is the same
+            other.__dict__.update(graph=self.graph, order=self.order)
+        return other
 
     @cached_property
     def own_flat(self) -> Floats:
@@ -70,15 +82,22 @@ class TargetTables:
         return np.repeat(self.sigma, np.diff(self.starts))
 
     @cached_property
+    def ties(self) -> list[float]:
+        """Of each pair, the share of rows that dependence moves, twice."""
+        alone = (independent(self.own[a], self.own[b], self.rows) for a, b in self.pairs)
+        return [
+            float(np.abs(table - m).sum() / self.rows) for table, m in zip(self.tables, alone, strict=True)
+        ]
+
+    @cached_property
     def blocks(self) -> list[tuple[int, ...]]:
         """The columns that are drawn together; those that are given have blocks of their own, last."""
-        ties = {}
         free = len(self.sizes) if self.free is None else self.free
-        for (a, b), table in zip(self.pairs, self.tables, strict=True):
-            if max(a, b) >= free or {a, b} & {*self.alone}:
-                continue
-            alone = independent(self.own[a], self.own[b], self.rows)
-            ties[a, b] = float(np.abs(table - alone).sum() / self.rows)
+        ties = {
+            (a, b): tie
+            for (a, b), tie in zip(self.pairs, self.ties, strict=True)
+            if max(a, b) < free and not {a, b} & {*self.alone}
+        }
         return blocks_of(ties, self.sizes)
 
     @cached_property
@@ -134,6 +153,20 @@ class Potentials:
         """exp of the potentials in the layout of the kernels."""
         return weights(self.wanted, self.own, self.edges)
 
+    @cached_property
+    def triples(self) -> TripleTables | None:
+        """Tables of three columns that calibrated rows follow; None where there are none."""
+        wanted, key = self.wanted, Key.from_seed(0).derive("private synthesis", "triples")
+        if len(wanted.sizes) < 3 or not wanted.pairs:
+            return None
+
+        def sweep(rows: Codes, number: int) -> None:
+            self.sweep(rows, key, number)
+
+        return shown_by(
+            self.particles, sweep, wanted.pairs, wanted.tables, wanted.ties, wanted.sizes, wanted.sigma
+        )
+
     @property
     def blocks(self) -> int:
         """How many words a sweep takes for each row."""
@@ -166,7 +199,8 @@ def weights(wanted: TargetTables, own: Floats, edges: Floats) -> PotentialWeight
                 shape = [wanted.sizes[j] if place in (i, k) else 1 for place, j in enumerate(block)]
                 joint = joint + edges[wanted.starts[q] : wanted.starts[q + 1]].reshape(shape)
         inner.append(np.exp(joint - joint.max()).ravel())
-    return PotentialWeights(np.exp(own - own.max()), np.exp(edges[wanted.order]), np.concatenate(inner))
+    parts = (np.exp(own - own.max()), np.exp(edges[wanted.order]), np.concatenate(inner))
+    return PotentialWeights(*(np.append(part, np.zeros(SLACK)) for part in parts))
 
 
 def learn(
@@ -175,6 +209,7 @@ def learn(
     *,
     given: Codes | None = None,
     refresh: Callable[[Codes], None] | None = None,
+    again: Again | None = None,
 ) -> Potentials:
     """theta_ij += eta / degree * log((T + lambda) / (mu + lambda)) after each sweep, the last averaged.
 
@@ -182,11 +217,15 @@ def learn(
     with the rows after every sweep, where some of what is given follows from what was drawn. Where something
     is given, and tables have noise, theta_j of drawn columns is learnt likewise: such tables are followed
     only so far, and single columns would drift.
+    again: gives better tables, from those so far, what particles showed of them, and the potentials, each
+    a mean over the sweeps before; it is asked after the sweeps `_AGAIN`.
     """
     key = Key.from_seed(0).derive("private synthesis", "learning")  # public: the tables carry the privacy
     particles = given
+    number_of = int(np.clip(round(wanted.rows), _LEAST, _MOST))
     if particles is None:
-        particles = first_rows(wanted, key, int(np.clip(round(wanted.rows), _LEAST, _MOST)))
+        # While potentials are far off, half as many particles tell as well where to go.
+        particles = first_rows(wanted, key, number_of if again is None else max(number_of // 2, _LEAST))
     scale = wanted.rows / particles.shape[1]
     damping = np.maximum(0.5, wanted.cell_sigma)
     degree = np.zeros(len(wanted.sizes))
@@ -200,6 +239,7 @@ def learn(
     drawn = sum(wanted.sizes[: wanted.free or 0]) if wanted.sigma.any() else 0
     edges, averaged, kept = tree_start(wanted), np.zeros(len(wanted.flat)), 0
     own_averaged = np.zeros(len(own))
+    memory: list[tuple[Floats, Floats]] = []
     for number in range(_WARM_UP):
         Potentials(wanted, own, edges, particles).sweep(particles, key.derive("warming up"), number)
         if refresh is not None:
@@ -212,6 +252,12 @@ def learn(
             refresh(particles)
         shown = wanted.counts(particles) * scale
         trace.append(float(np.abs(shown - wanted.flat).sum() / wanted.rows / 2 / max(len(wanted.pairs), 1)))
+        if again is not None:
+            memory.append((shown, edges))
+            if number + 1 in _AGAIN:
+                wanted = again(wanted, *np.mean(memory[-_REMEMBERED:], axis=0))
+                particles = np.tile(particles, 2)[:, :number_of]
+                scale = wanted.rows / particles.shape[1]
         step = _FIRST_STEP + (_LAST_STEP - _FIRST_STEP) * number / max(sweeps - 1, 1)
         rise = np.log((wanted.flat + damping) / (shown + damping))
         edges = np.clip(edges + step / np.maximum(pace, 1) * rise, -_LIMIT, _LIMIT)

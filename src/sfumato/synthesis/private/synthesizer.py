@@ -15,10 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
+import pyarrow as pa
+
 from sfumato.errors import ParameterError, listed
 from sfumato.methods.declaration import Declaration, Does, Need, Spending, declares
 from sfumato.methods.parameters import Parameter
-from sfumato.methods.shapes import Number, Text
+from sfumato.methods.shapes import ListOf, Number, Text
 from sfumato.privacy import Guarantee
 from sfumato.privacy.base import ROW, Neighbours, Unit
 from sfumato.privacy.debits import require_same
@@ -30,12 +32,15 @@ from sfumato.schema.domains import grounds, with_search
 from sfumato.synthesis.constraints import Constraint
 from sfumato.synthesis.domain import Domain
 from sfumato.synthesis.parameters import COLUMNS, CONSTRAINTS, WEIGHT
+from sfumato.synthesis.private import measurement
 from sfumato.synthesis.private.exact_counts import count
+from sfumato.synthesis.private.graph import Pair
 from sfumato.synthesis.private.measurement import measure
 from sfumato.synthesis.private.model import PrivateModel, kind_of
 from sfumato.synthesis.private.potentials import learn
 from sfumato.synthesis.private.purse import Purse
 from sfumato.synthesis.private.variables import DomainVariables
+from sfumato.synthesis.private.workload import Entry, expected_before, items, weights, written
 from sfumato.table import Table
 
 _SMALLEST, _LARGEST = 0.001, 100.0
@@ -128,8 +133,22 @@ class PrivateSynthesizer:
         ),
     ] = "fine"
 
+    workload: Annotated[
+        tuple[Entry, ...] | None,
+        Parameter(
+            ListOf(
+                Text(),
+                "What the rows are for: tables of two or three columns ('age, sex') and models "
+                "('sick ~ age + sex', 'sick ~ .'); their pairs count ten times.",
+                least=1,
+                whole_items=True,
+            ),
+            write=written,
+        ),
+    ] = None
+
     def __post_init__(self) -> None:
-        for name in ("columns", "constraints"):
+        for name in ("columns", "constraints", "workload"):
             value = getattr(self, name)
             if isinstance(value, Sequence) and not isinstance(value, str):
                 object.__setattr__(self, name, tuple(value))
@@ -162,11 +181,23 @@ class PrivateSynthesizer:
             isinstance(self.columns, tuple) and all(isinstance(c, str) for c in self.columns)
         ):
             faults.append("columns are names of columns")
+        faults += self._workload_faults()
         if not isinstance(self.constraints, tuple) or not all(
             isinstance(c, Constraint) for c in self.constraints
         ):
             faults.append("constraints are Never, Implies, Ordered or Within")
         return faults
+
+    def _workload_faults(self) -> list[str]:
+        entries = () if self.workload is None else self.workload
+        if not isinstance(entries, tuple) or not all(
+            isinstance(e, str) or (isinstance(e, tuple | list) and all(isinstance(n, str) for n in e))
+            for e in entries
+        ):
+            return [
+                "workload is a list of names of columns together, or of texts: 'age, sex', 'sick ~ age + sex'"
+            ]
+        return sorted({fault for item in items(entries) if (fault := item.fault) is not None})
 
     def spends(self, rows: int | None) -> Spending:
         """What the fit costs, however many rows are drawn."""
@@ -202,37 +233,60 @@ class PrivateSynthesizer:
         ledger: debited with the whole budget before the first draw, and refused if it does not
             cover it.
         """
-        fine = self.numbers == "fine"
-        domain = Domain.of(table.schema, self.columns, self.constraints, weight=self.weight, ranges=fine)
-        domain = domain.with_differences() if fine else domain
-        target = self._target(domain)
+        domain, variables = self._domain(table.schema)
+        matters = self._matters(domain, variables)
         wanted = self.budget(table.schema)
         if ledger is not None:
             require_same(ledger, wanted)
         cost = domain.search_cost(wanted.neighbours, wanted.unit)
-        variables = DomainVariables.of(domain, fine=fine)
         counted = count(table, domain, variables, self.max_rows_per_person)
         grant = _debit(ledger if ledger is not None else Ledger.in_memory(wanted), wanted)
         said = self._assumptions(table.schema, domain)
         own = grant.claim(*said, delta=None if self.pure else self.delta)
         guarantee = Guarantee.of(with_search(own, cost), grant.account)
         purse = Purse(grant, self.max_rows_per_person, counted.unit)
-        target = None if target is None else variables.place(target)
-        measured = measure(counted, purse, variables, rows=self.declared_rows, target=target)
+        measured = measure(counted, purse, variables, rows=self.declared_rows, matters=matters)
         kind = kind_of(table.source, domain)
         plan = self._plan(largest_weight(domain))
-        return PrivateModel(domain, guarantee, measured, learn(measured.wanted()), plan, kind)
+        potentials = learn(measured.wanted(), again=measured.again)
+        return PrivateModel(domain, guarantee, measured, potentials, plan, kind)
 
-    def _target(self, domain: Domain) -> int | None:
-        if self.target is None:
-            return None
+    def expected_errors(self, schema: Schema, rows: int) -> pa.Table:
+        """What noise may move in tables of the workload (or in all pairs), before anything is spent.
+
+        rows: about how many there are, publicly. From public numbers alone: the share of rows that noise
+        would move in each pair of columns, if every pair were measured. `PrivateModel.expected_errors` says
+        afterwards what is expected.
+        """
+        domain, variables = self._domain(schema)
+        left = 1 - measurement.SHARES[self.pure]
+        amount = left * (self.epsilon if self.pure else float(self.rho or 0))
+        return expected_before(
+            self.workload, domain, variables, self._matters(domain, variables), amount, rows,
+            self.max_rows_per_person, self.pure,
+        )  # fmt: skip
+
+    def _domain(self, schema: Schema) -> tuple[Domain, DomainVariables]:
+        fine = self.numbers == "fine"
+        domain = Domain.of(schema, self.columns, self.constraints, weight=self.weight, ranges=fine)
+        domain = domain.with_differences() if fine else domain
+        return domain, DomainVariables.of(domain, fine=fine)
+
+    def _matters(self, domain: Domain, variables: DomainVariables) -> dict[Pair, float]:
+        """By how much more than others pairs of variables count."""
         names = [b.name for b in domain.released]
-        if self.target not in names:
+        if self.target is not None and self.target not in names:
             raise ParameterError(
                 f"target '{self.target}' is not among the columns.",
                 hint=f"there are {listed([repr(n) for n in names])}",
             )
-        return names.index(self.target)
+        found = weights(self.workload, domain, variables)
+        if self.target is not None:
+            target = variables.place(names.index(self.target))
+            for other in range(len(variables.every)):
+                pair = min(target, other), max(target, other)
+                found[pair] = max(measurement.TARGET_WEIGHT, found.get(pair, 0.0))
+        return found
 
     def _assumptions(self, schema: Schema, domain: Domain) -> list[str]:
         said = [*grounds(domain.columns), "Every row lies within the levels and bins of all columns"]
@@ -258,6 +312,7 @@ class PrivateSynthesizer:
             "max_rows_per_person": self.max_rows_per_person,
             "declared_rows": self.declared_rows,
             "numbers": self.numbers,
+            **({} if self.workload is None else {"workload": written(self.workload)}),
             **({} if self.weight is None else {"weight": self.weight, "largest_weight": largest}),
         }
 

@@ -65,9 +65,27 @@ def estimate(
     second: Floats,
     rows: float,
     allowed: Bools | None = None,
+    towards: Floats | None = None,
 ) -> Floats:
-    """The table of a pair from its residual and the single columns: t = H t + what the margins fix."""
+    """The table of a pair from its residual and the single columns: t = H t + what the margins fix.
+
+    towards: what is likely without this table; independent columns if nothing else is known.
+    """
     a, b = residual.shape
     table = residual + first[:, None] / b + second[None, :] / a - rows / (a * b)
-    shrunken = shrink(table, independent(first, second, rows, allowed), variance)
+    likely = independent(first, second, rows, allowed) if towards is None else towards
+    shrunken = shrink(table, likely, variance)
     return rake(np.maximum(shrunken, 0.0), first, second, allowed)
+
+
+def without(
+    shown: Floats, potential: Floats, first: Floats, second: Floats, allowed: Bools | None = None
+) -> Floats:
+    """What a model would show of a pair if it had no potential of this pair: mu exp(-theta), raked.
+
+    p(x) is a product, and a factor that depends on these two columns alone can be taken out of their table.
+    shown: mu, the table that particles show. Where they show nobody, theta may have run far below: no cell
+    can have more people than its row, or its column.
+    """
+    most = np.minimum.outer(first, second) + 0.5
+    return rake(np.minimum((shown + 0.5) * np.exp(-potential), most), first, second, allowed)
