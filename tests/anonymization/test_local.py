@@ -56,7 +56,7 @@ def test_the_tree_finds_the_same_neighbours_as_looking_at_all(seed: int) -> None
     forest, x = planted(problem), problem.leaves
     items = np.arange(len(x))
     tree = neighbours.planted_tree(forest, x, problem.n, items, 3)
-    near = neighbours.nearest_of(forest, tree, x, items, min(5, len(x) - 1)) if len(x) > 1 else []
+    near = neighbours.nearest_of(forest, tree, x, items, min(5, len(x) - 1), len(x)) if len(x) > 1 else []
     for i, found in enumerate(near):
         d = np.array([kernels.joined(forest, x[i], x[y]) if y != i else np.inf for y in items])
         assert np.allclose(d[found], np.sort(d)[: len(found)])
@@ -110,11 +110,13 @@ def test_every_class_has_k_rows_and_every_node_covers(seed: int, k: int) -> None
 
 def test_classes_of_a_table_that_merges_in_parts_have_k_rows_too(monkeypatch) -> None:
     """Parts of at most 20 combinations, and what one part lacks: the last have fewer than k rows."""
-    from sfumato.anonymization.local import start
+    from sfumato.anonymization.local import recode, start
 
     monkeypatch.setattr(start, "BLOCK", 20)
+    monkeypatch.setattr(start, "LEAST", 0)
+    monkeypatch.setattr(recode, "SECTION", 100)
     problem = random_problem(1, 300)
-    parts = start._parts(planted(problem), problem.leaves, problem.n)
+    parts = start.parts_of(planted(problem), problem.leaves, problem.n, 20)
     assert len(parts) > 2
     assert np.array_equal(np.sort(np.concatenate(parts)), np.arange(problem.combinations))
     for k in (3, int(problem.n[parts[0]].sum()) + 1):

@@ -66,7 +66,7 @@ class Lattice:
         self._guards = sum(1 << int(end) - 1 for end in np.cumsum(fields)) if self.guarded else 0
         self.means = self._means()
         self._first = np.cumsum([0, *(len(h.leaves) for h in hierarchies[:-1])]).astype(np.int64)
-        self._by_column = np.ascontiguousarray(problem.leaves.T)
+        self.by_column = np.ascontiguousarray(problem.leaves.T)
         self._nothing = np.zeros(max(len(h.leaves) for h in hierarchies))
         self._steps = [[self._step(j, level) for level in range(h.height)] for j, h in enumerate(hierarchies)]
 
@@ -164,7 +164,7 @@ class Lattice:
             (h.ancestors == h.ancestors[:, leaf, None]).argmax(axis=0).astype(np.uint64) << shift
             for h, leaf, shift in zip(self.problem.hierarchies, leaves, self._places, strict=True)
         ]
-        _kernels.agreements(self._by_column, np.concatenate(lowest), self._first, out)
+        _kernels.agreements(self.by_column, np.concatenate(lowest), self._first, out)
 
     def first_short(
         self, agreements: NDArray[np.uint64], order: NDArray[np.int64], levels: Levels, enough: int
@@ -184,7 +184,7 @@ class Lattice:
 
         first, above = self._maps(levels)
         order = self._parting(levels)
-        return _kernels.first_with(self._by_column, self._shift, self._mask, order, first, above, key)
+        return _kernels.first_with(self.by_column, self._shift, self._mask, order, first, above, key)
 
     def _parting(self, levels: Levels) -> NDArray[np.int64]:
         """The columns, those with many nodes on these levels first."""
