@@ -16,10 +16,12 @@ from hypothesis import strategies as st
 
 from sfumato.anonymization import limits
 from sfumato.anonymization.classes import classes_of
-from sfumato.anonymization.local import LocalRecoding
+from sfumato.anonymization.local import LocalRecoding, exact
 from sfumato.anonymization.local._kernels import boxes as kernels
 from sfumato.anonymization.local._kernels import neighbours
 from sfumato.anonymization.local.forest import lub_table, parents_of, planted
+from sfumato.anonymization.local.improve import Ground
+from sfumato.anonymization.local.pace import Pace
 from sfumato.anonymization.local.query import ClassQuery
 from sfumato.anonymization.local.start import boxes
 from sfumato.anonymization.problem import Problem
@@ -122,6 +124,26 @@ def test_classes_of_a_table_that_merges_in_parts_have_k_rows_too(monkeypatch) ->
     for k in (3, int(problem.n[parts[0]].sum()) + 1):
         recoding = QUICK.search(problem, KAnonymity(k))
         assert recoding.classes()[1].min() >= k and covers(recoding)
+
+
+@given(seeds, st.integers(0, 1))
+@settings(max_examples=15, deadline=None)
+def test_regions_at_two_are_solved(seed: int, turn: int) -> None:
+    """A table of one region comes to its optimum from any start; of several it never loses more than before."""
+    problem = random_problem(seed, 4, most=2) if turn else random_problem(seed, 60)
+    if problem.rows < 2 or (turn and problem.rows > 8):
+        return
+    ground = Ground(planted(problem), problem.leaves, problem.n, 2)
+    start = ground.partition(np.zeros(problem.combinations, np.int64))
+    pace = Pace(10**9)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exact, "REGION", 10)
+        found = exact.solved(ground, start, pace)
+    assert np.bincount(found.label, found.n).min() >= 2
+    assert np.array_equal(np.bincount(found.of, found.n, problem.combinations), problem.n)
+    assert found.loss <= start.loss + 1e-9
+    if problem.combinations > 3 and turn:
+        assert found.loss / problem.rows == pytest.approx(optimum(problem, 2), rel=2e-3, abs=1e-9)
 
 
 @given(seeds)

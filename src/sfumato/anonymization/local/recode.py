@@ -16,6 +16,7 @@ from sfumato.anonymization import parameters as declared
 from sfumato.anonymization.local.blocks import blocks_of, refuse
 from sfumato.anonymization.local.bounds import bounded, bounded_by_prices, least_lost
 from sfumato.anonymization.local.cuts import cut_down
+from sfumato.anonymization.local.exact import solved
 from sfumato.anonymization.local.forest import HierarchyForest, planted
 from sfumato.anonymization.local.improve import Ground, annealed, annealed_by_asking, per_move
 from sfumato.anonymization.local.pace import Pace
@@ -36,6 +37,7 @@ _SECONDS = {"fast": 10.0, "thorough": 60.0}
 _MOVES = {"fast": 160, "thorough": 1500}  # pools per combination at k = 1
 _HOT = {"fast": 0.004, "thorough": 0.02}  # with few moves per class heat is lost time
 _BOUND = {"fast": 0.2, "thorough": 0.36}  # share of the seconds kept for the bound
+_ANNEALED = 0.2  # share of the moves that are annealing, where regions are solved
 _AMPLE = 10**9  # moves: more than any effort makes
 _CUT = 20  # k from which rows alone start from the top as well: there are few classes then
 _END = 0.05  # share kept for putting the parts together
@@ -249,7 +251,8 @@ class _Run:
         leaves, n = np.ascontiguousarray(self.problem.leaves[members]), self.problem.n[members]
         share, effort = len(members) / among, self.method.effort
         moves = int(_MOVES[effort] * len(n) / per_move(self.k)) + 1
-        improving = None if seconds is None else share * seconds * (1 - _BOUND[effort])
+        kept = _BOUND[effort] if self.k != 2 else _BOUND["fast"]  # pairs are bounded without prices
+        improving = None if seconds is None else share * seconds * (1 - kept)
         allowed = None if work is None else int(work * share)
         pace = Pace(moves, improving, _HOT[effort], allowed, self._until(n), interrupted=self.interrupted)
         ask, wide = self._within(members), None
@@ -264,7 +267,7 @@ class _Run:
         if self.by_rows and wide is not None:
             found = start = min(start, ground.partition(wide), key=lambda p: p.loss)
         if start.loss > 0 and self.by_rows:
-            found = annealed(ground, start, pace, self.rng)
+            found = self._improved(ground, start, pace)
         elif start.loss > 0:
             found = annealed_by_asking(ground, start, ask, pace, self.rng)
         self.interrupted = pace.interrupted
@@ -274,6 +277,15 @@ class _Run:
         if start.loss > 0:  # else there was nothing to improve
             self.limit = pace.stopped or self.limit
         return found
+
+    def _improved(self, ground: Ground, start: PiecePartition, pace: Pace) -> PiecePartition:
+        """By annealing; at k = 2 regions are solved after it, where there is time for that."""
+        if self.k != 2 or self.method.effort != "thorough":
+            return annealed(ground, start, pace, self.rng)
+        first = pace.first(_ANNEALED)
+        found = annealed(ground, start, first, self.rng)
+        pace.after(first)
+        return solved(ground, found, pace)
 
     def _until(self, n: NDArray[np.int64]) -> float | None:
         """When the start of a section ends, if a limit was given: each has its share of the time."""
