@@ -129,7 +129,7 @@ def test_classes_of_a_table_that_merges_in_parts_have_k_rows_too(monkeypatch) ->
 @given(seeds, st.integers(0, 1))
 @settings(max_examples=15, deadline=None)
 def test_regions_at_two_are_solved(seed: int, turn: int) -> None:
-    """A table of one region comes to its optimum from any start; of several it never loses more than before."""
+    """A table of one region comes to its optimum from any start; of several it never loses more."""
     problem = random_problem(seed, 4, most=2) if turn else random_problem(seed, 60)
     if problem.rows < 2 or (turn and problem.rows > 8):
         return

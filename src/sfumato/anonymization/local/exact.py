@@ -23,16 +23,16 @@ from sfumato.anonymization.local.pieces import PiecePartition
 from sfumato.anonymization.local.start import boxes, losses
 from sfumato.progress import report
 
-REGION = 450  # combinations, or so
+REGION = 100  # combinations, or so: larger ones gain little more, and take three times as long
 MANY, FEW = 12, 8  # neighbours that a pair, and a three, are made of
-COST = 1_000  # moves that a combination's part of a region takes as long as
+COST = 200  # moves that a combination's part of a region takes as long as
 BRANCHES = 300  # nodes of the solver's own tree: a limit of time would not be the same everywhere
-PASSES = 2
+PASSES = 3
 _LABEL = "solving regions"
 
 
 def solved(ground: Ground, start: PiecePartition, pace: Pace) -> PiecePartition:
-    """The partition with all regions solved, twice; the second time their borders are elsewhere.
+    """The partition with all regions solved, three times, with borders elsewhere each time.
 
     Ends early with the pace, and on Ctrl-C.
     """

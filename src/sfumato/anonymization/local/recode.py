@@ -37,7 +37,7 @@ _SECONDS = {"fast": 10.0, "thorough": 60.0}
 _MOVES = {"fast": 160, "thorough": 1500}  # pools per combination at k = 1
 _HOT = {"fast": 0.004, "thorough": 0.02}  # with few moves per class heat is lost time
 _BOUND = {"fast": 0.2, "thorough": 0.36}  # share of the seconds kept for the bound
-_ANNEALED = 0.2  # share of the moves that are annealing, where regions are solved
+_ANNEALED = 0.3  # share of the moves that are annealing, where regions are solved
 _AMPLE = 10**9  # moves: more than any effort makes
 _CUT = 20  # k from which rows alone start from the top as well: there are few classes then
 _END = 0.05  # share kept for putting the parts together
