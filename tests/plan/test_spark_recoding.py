@@ -17,7 +17,6 @@ import pytest
 from cli_support import PATIENCE
 
 import sfumato as sf
-from sfumato.sources import EngineSource
 
 KNOWN = ["age_years", "county"]
 HIERARCHIES = {
@@ -75,18 +74,6 @@ def test_executors_write_what_is_found_here(spark: Any, tmp_path: Path) -> None:
         )
         assert min(counted(written, KNOWN).values()) >= 5
         assert written["dx"].to_pylist() != table.to_arrow()["dx"].to_pylist()
-
-
-def test_describing_counts_on_the_executors(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No row comes to the driver, and what is said is what is said here."""
-    table = stays(400)
-    there = sf.scan(spark.createDataFrame(table.to_arrow()).repartition(3), table.schema)
-
-    def no_rows(*_: object) -> Iterator[object]:
-        raise AssertionError("rows were asked for")
-
-    monkeypatch.setattr(EngineSource, "batches", no_rows)
-    assert sf.describe(there).columns == sf.describe(table).columns
 
 
 def counted(table: Any, columns: list[str]) -> Counter[Any]:
