@@ -154,18 +154,32 @@ def generalize(data: Path) -> None:
     }
     with parquet_on_spark(str(data), MASTER) as frame:
         frame.count()
-        before = os.times()
+        before, others = os.times(), _started()
         release = sf.anonymize(
             sf.scan(frame, schema), sf.KAnonymity(5), method=sf.OptimalRecoding(max_suppressed=0.01),
             hierarchies=trees,
         )  # fmt: skip
         release.save(data.parent / "release")
-        peak = _peak()
+        peak, after, theirs = _peak(), os.times(), _started() - others
         rows = release.internal.extra["rows"]["read"] if release.internal else 0
-    after = os.times()  # with those of the executors, which have ended
     own = after.user + after.system - before.user - before.system
-    theirs = after.children_user + after.children_system - before.children_user - before.children_system
     print(json.dumps({"rows": rows, "driver": own, "executors": theirs, "peak": peak}))
+
+
+def _started() -> float:
+    """Processor seconds of all processes below this one, and of those that ended below them (Linux)."""
+    found = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended
+            continue
+        found[int(stat.parent.name)] = (int(fields[1]), sum(map(int, fields[11:15])))
+    mine, ticks = {os.getpid()}, 0
+    while below := {p for p, (parent, _) in found.items() if parent in mine} - mine:
+        mine |= below
+        ticks += sum(found[p][1] for p in below)
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def flat(sizes: list[int]) -> None:

@@ -75,7 +75,8 @@ def test_histograms_rolled_up_are_those_counted_at_the_node(seed, data) -> None:
             levels = (*levels[:j], levels[j] + 1, *levels[j + 1 :])
     label = lattice.labels(levels, room)
     want = classes_of(problem, label).tables["dx"]
-    found = groups.cells[0]
+    assert groups.contents is not None
+    found = groups.contents.cells(demands, room)[0]
 
     def by_class(start, code, n) -> list[list[tuple[int, int]]]:
         parts = [(code[a:b].tolist(), n[a:b].tolist()) for a, b in pairwise(start)]

@@ -16,10 +16,12 @@ from hypothesis import strategies as st
 
 from sfumato.anonymization import limits
 from sfumato.anonymization.classes import classes_of
-from sfumato.anonymization.local import LocalRecoding
+from sfumato.anonymization.local import LocalRecoding, exact
 from sfumato.anonymization.local._kernels import boxes as kernels
 from sfumato.anonymization.local._kernels import neighbours
 from sfumato.anonymization.local.forest import lub_table, parents_of, planted
+from sfumato.anonymization.local.improve import Ground
+from sfumato.anonymization.local.pace import Pace
 from sfumato.anonymization.local.query import ClassQuery
 from sfumato.anonymization.local.start import boxes
 from sfumato.anonymization.problem import Problem
@@ -56,7 +58,7 @@ def test_the_tree_finds_the_same_neighbours_as_looking_at_all(seed: int) -> None
     forest, x = planted(problem), problem.leaves
     items = np.arange(len(x))
     tree = neighbours.planted_tree(forest, x, problem.n, items, 3)
-    near = neighbours.nearest_of(forest, tree, x, items, min(5, len(x) - 1)) if len(x) > 1 else []
+    near = neighbours.nearest_of(forest, tree, x, items, min(5, len(x) - 1), len(x)) if len(x) > 1 else []
     for i, found in enumerate(near):
         d = np.array([kernels.joined(forest, x[i], x[y]) if y != i else np.inf for y in items])
         assert np.allclose(d[found], np.sort(d)[: len(found)])
@@ -110,16 +112,38 @@ def test_every_class_has_k_rows_and_every_node_covers(seed: int, k: int) -> None
 
 def test_classes_of_a_table_that_merges_in_parts_have_k_rows_too(monkeypatch) -> None:
     """Parts of at most 20 combinations, and what one part lacks: the last have fewer than k rows."""
-    from sfumato.anonymization.local import start
+    from sfumato.anonymization.local import recode, start
 
     monkeypatch.setattr(start, "BLOCK", 20)
+    monkeypatch.setattr(start, "LEAST", 0)
+    monkeypatch.setattr(recode, "SECTION", 100)
     problem = random_problem(1, 300)
-    parts = start._parts(planted(problem), problem.leaves, problem.n)
+    parts = start.parts_of(planted(problem), problem.leaves, problem.n, 20)
     assert len(parts) > 2
     assert np.array_equal(np.sort(np.concatenate(parts)), np.arange(problem.combinations))
     for k in (3, int(problem.n[parts[0]].sum()) + 1):
         recoding = QUICK.search(problem, KAnonymity(k))
         assert recoding.classes()[1].min() >= k and covers(recoding)
+
+
+@given(seeds, st.integers(0, 1))
+@settings(max_examples=15, deadline=None)
+def test_regions_at_two_are_solved(seed: int, turn: int) -> None:
+    """A table of one region comes to its optimum from any start; of several it never loses more."""
+    problem = random_problem(seed, 4, most=2) if turn else random_problem(seed, 60)
+    if problem.rows < 2 or (turn and problem.rows > 8):
+        return
+    ground = Ground(planted(problem), problem.leaves, problem.n, 2)
+    start = ground.partition(np.zeros(problem.combinations, np.int64))
+    pace = Pace(10**9)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exact, "REGION", 10)
+        found = exact.solved(ground, start, pace)
+    assert np.bincount(found.label, found.n).min() >= 2
+    assert np.array_equal(np.bincount(found.of, found.n, problem.combinations), problem.n)
+    assert found.loss <= start.loss + 1e-9
+    if problem.combinations > 3 and turn:
+        assert found.loss / problem.rows == pytest.approx(optimum(problem, 2), rel=2e-3, abs=1e-9)
 
 
 @given(seeds)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.anonymization.local._kernels import bounds, neighbours, prices
-from sfumato.anonymization.local.bounds import bounded, bounded_by_prices
+from sfumato.anonymization.local.bounds import bounded, bounded_by_prices, least_lost
 from sfumato.anonymization.local.forest import planted
 from sfumato.anonymization.local.improve import Ground
 from sfumato.anonymization.local.prices import BoxWalk, raised
@@ -41,7 +41,8 @@ def test_never_above_the_optimum(seed: int, k: int) -> None:
         return
     ground = Ground(planted(problem), problem.leaves, problem.n, k)
     start = ground.partition(np.zeros(problem.combinations, np.int64))
-    bound = bounded(ground.forest, problem.leaves, problem.n, start, k, None) / problem.rows
+    upper = least_lost(ground.forest, start, problem.combinations)
+    bound = bounded(ground.forest, problem.leaves, problem.n, upper, k, None) / problem.rows
     assert bound <= optimum(problem, k) + 1e-9
 
 

@@ -179,6 +179,18 @@ def test_a_lattice_too_big_gives_a_good_node_and_an_honest_gap() -> None:
     assert 0 <= short["bound"] <= long["score"] + 1e-9 <= short["score"] + 2e-9 < 1
 
 
+def test_many_combinations_are_searched_from_the_top(monkeypatch) -> None:
+    """Where rolling all nodes up would take long; with the same optimum, and lonely rows left out too."""
+    problem = _random(4, 8, 3)
+    method = sf.OptimalRecoding(max_suppressed=0.2)
+    exact = method.search(problem, sf.KAnonymity(3)).about
+    monkeypatch.setattr("sfumato.anonymization.optimal._WORK", 0)
+    monkeypatch.setattr("sfumato.anonymization.top_down._LONELY", 0)
+    found = method.search(problem, sf.KAnonymity(3)).about
+    assert (exact["way"], found["way"]) == ("branching", "top-down")
+    assert found["optimal"] and found["score"] == pytest.approx(exact["score"], abs=1e-9)
+
+
 def test_where_nothing_is_suppressed_a_lattice_too_big_may_be_solved() -> None:
     """The same 4^12 nodes: a few thousand rule out all others, and no step down is allowed."""
     problem = _random(12, 8, 3)

@@ -87,11 +87,14 @@ class _Walk:
         self.rank = {j: r for r, j in enumerate(self.order)}
         self.rows = max(lattice.problem.rows, 1)
 
+    def worth(self, small: int, total: float) -> bool:
+        """Whether a node that suppresses so many rows and costs so much may be among the best."""
+        return small <= self.limit and not self.found.hopeless(total / self.rows)
+
     def judge(self, groups: NodeGroups, levels: Levels) -> None:
         """Offer a node that suppresses few enough; once, whoever comes by."""
-        score = groups.total / self.rows
-        if groups.small <= self.limit and not self.found.hopeless(score):
-            self.found.offer(levels, score)
+        if self.worth(groups.small, groups.total):
+            self.found.offer(levels, groups.total / self.rows)
 
     def into(self, groups: NodeGroups, levels: Levels, bound: float, last: int, room: Room) -> None:
         """All children of a node. last: the rank of the column that was raised last."""
@@ -109,7 +112,7 @@ class _Walk:
             if found.stopped or not found.look():
                 found.leave(higher)
                 return
-            above = self.lattice.up(groups, levels, j, room)
+            above = self.lattice.up(groups, levels, j, room, self.worth)
             raised = (*levels[:j], levels[j] + 1, *levels[j + 1 :])
             self.judge(above, raised)
             self.into(above, raised, higher, self.rank[j], room)

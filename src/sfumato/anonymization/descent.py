@@ -50,7 +50,7 @@ class Descent:
     @classmethod
     def of(cls, lattice: Lattice) -> Descent:
         """All combinations of a problem."""
-        return cls(lattice, np.ascontiguousarray(lattice.problem.leaves.T), lattice.problem.n)
+        return cls(lattice, lattice.by_column, lattice.problem.n)
 
     def whole(self, k: int, limit: int) -> SplitClasses:
         """The most general node."""

@@ -7,7 +7,7 @@ least, from one-way counts alone: no row costs less than its cells do, and suppr
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,7 @@ _BITS = 63
 class NodeGroups:
     """The classes of a node: packed nodes, rows, what a row costs. small: rows where it does not satisfy.
 
-    cells: what is in the classes, where that is asked about.
+    contents: what is in the classes, where that is asked about.
     """
 
     key: NDArray[np.uint64]
@@ -34,7 +34,28 @@ class NodeGroups:
     cost: NDArray[np.float64]
     small: int
     total: float
-    cells: tuple[ClassCells, ...] = ()
+    contents: RolledUp | None = None
+
+
+class RolledUp:
+    """What is in the classes of a node, gathered from that of the node below when somebody asks.
+
+    Two threads that ask at once gather the same twice.
+    """
+
+    def __init__(
+        self, below: RolledUp | tuple[ClassCells, ...], into: NDArray[np.int32] | None = None, groups: int = 0
+    ) -> None:
+        self._known = below if isinstance(below, tuple) else None
+        self._below, self._into, self._groups = below, into, groups
+
+    def cells(self, demands: Demands, room: Room) -> tuple[ClassCells, ...]:
+        """One for each column that is asked about."""
+        if self._known is None:
+            assert isinstance(self._below, RolledUp) and self._into is not None
+            rooms = zip(self._below.cells(demands, room), room.histograms(demands), strict=True)
+            self._known = tuple(c.gathered(self._into, self._groups, r) for c, r in rooms)
+        return self._known
 
 
 class Lattice:
@@ -66,7 +87,7 @@ class Lattice:
         self._guards = sum(1 << int(end) - 1 for end in np.cumsum(fields)) if self.guarded else 0
         self.means = self._means()
         self._first = np.cumsum([0, *(len(h.leaves) for h in hierarchies[:-1])]).astype(np.int64)
-        self._by_column = np.ascontiguousarray(problem.leaves.T)
+        self.by_column = np.ascontiguousarray(problem.leaves.T)
         self._nothing = np.zeros(max(len(h.leaves) for h in hierarchies))
         self._steps = [[self._step(j, level) for level in range(h.height)] for j, h in enumerate(hierarchies)]
 
@@ -119,13 +140,24 @@ class Lattice:
         cost = np.zeros(problem.combinations)
         for j, h in enumerate(problem.hierarchies):
             cost += self.costs[j][h.nodes[0][problem.leaves[:, j]]]
-        cells = () if self.demands is None else self.demands.base()
-        return self.leap(NodeGroups(key, problem.n, cost, 0, math.nan, cells), 0, 0, Room())
+        contents = None if self.demands is None else RolledUp(self.demands.base())
+        return self.leap(NodeGroups(key, problem.n, cost, 0, math.nan, contents), 0, 0, Room())
 
-    def up(self, groups: NodeGroups, levels: Sequence[int], j: int, room: Room) -> NodeGroups:
-        """One column one level up, from a node's groups."""
+    def up(
+        self,
+        groups: NodeGroups,
+        levels: Sequence[int],
+        j: int,
+        room: Room,
+        worth: Callable[[int, float], bool] | None = None,
+    ) -> NodeGroups:
+        """One column one level up, from a node's groups.
+
+        worth: whether a node that suppresses so many rows and costs so much may be wanted. Where it is not
+        for its small classes alone, what is in the others is not looked at: both figures may then be too low.
+        """
         above, dearer = self._steps[j][levels[j]]
-        return self._rolled_up(groups, j, above, dearer, room)
+        return self._rolled_up(groups, j, above, dearer, room, worth)
 
     def leap(self, groups: NodeGroups, j: int, level: int, room: Room) -> NodeGroups:
         """One column from the bottom to a level; costs stay those of the bottom."""
@@ -133,7 +165,13 @@ class Lattice:
         return self._rolled_up(groups, j, above, self._nothing, room)
 
     def _rolled_up(
-        self, groups: NodeGroups, j: int, above: NDArray[np.int32], dearer: NDArray[np.float64], room: Room
+        self,
+        groups: NodeGroups,
+        j: int,
+        above: NDArray[np.int32],
+        dearer: NDArray[np.float64],
+        room: Room,
+        worth: Callable[[int, float], bool] | None = None,
     ) -> NodeGroups:
         from sfumato.anonymization import _kernels
 
@@ -148,12 +186,12 @@ class Lattice:
         key, n, cost = key[:found], n[:found], cost[:found]
         if self.demands is None:
             return NodeGroups(key, n, cost, small, total)
-        cells = tuple(
-            c.gathered(into, found, r)
-            for c, r in zip(groups.cells, room.histograms(self.demands), strict=True)
-        )
-        small, total = self.demands.weighed(n, cost, cells, self.lost)
-        return NodeGroups(key, n, cost, small, total, cells)
+        assert groups.contents is not None
+        contents = RolledUp(groups.contents, into, found)
+        if worth is None or worth(small, total):
+            cells = contents.cells(self.demands, room)
+            small, total = self.demands.weighed(n, cost, cells, self.lost)
+        return NodeGroups(key, n, cost, small, total, contents)
 
     def agreement(self, one: int, out: NDArray[np.uint64]) -> None:
         """out: (combinations,), packed: for each column the lowest level on which it is as in `one`."""
@@ -164,7 +202,7 @@ class Lattice:
             (h.ancestors == h.ancestors[:, leaf, None]).argmax(axis=0).astype(np.uint64) << shift
             for h, leaf, shift in zip(self.problem.hierarchies, leaves, self._places, strict=True)
         ]
-        _kernels.agreements(self._by_column, np.concatenate(lowest), self._first, out)
+        _kernels.agreements(self.by_column, np.concatenate(lowest), self._first, out)
 
     def first_short(
         self, agreements: NDArray[np.uint64], order: NDArray[np.int64], levels: Levels, enough: int
@@ -184,7 +222,7 @@ class Lattice:
 
         first, above = self._maps(levels)
         order = self._parting(levels)
-        return _kernels.first_with(self._by_column, self._shift, self._mask, order, first, above, key)
+        return _kernels.first_with(self.by_column, self._shift, self._mask, order, first, above, key)
 
     def _parting(self, levels: Levels) -> NDArray[np.int64]:
         """The columns, those with many nodes on these levels first."""

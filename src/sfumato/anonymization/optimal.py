@@ -41,6 +41,7 @@ from sfumato.methods.settings import require_numbers
 
 _LARGE = 2_000_000  # nodes from which on a time limit is set where none was given
 _SLOW = 2_000  # the same, where each node's classes are counted anew
+_WORK = 10**10  # nodes times combinations from which on nodes are not rolled up one after the other
 _PATIENCE = 60.0
 
 
@@ -60,10 +61,11 @@ _PATIENCE = 60.0
 class OptimalRecoding:
     """One level per column, the best there is.
 
-    A lattice of more than two million nodes gets a time limit of 60 seconds where no limit is given; one of
-    more than two thousand where criteria look into the classes (persons, l, t), each node of which takes
-    long. The work limit does not count the most and the least general node; with several threads it hangs
-    on them which nodes are looked at.
+    A lattice of more than two million nodes gets a time limit of 60 seconds where no limit is given, and so
+    does one of fewer with a table so large that the search goes from the top (nodes times combinations of
+    values above 10**10); one of more than two thousand nodes where criteria look into the classes (persons,
+    l, t), each node of which takes long. The work limit does not count the most and the least general node;
+    with several threads it hangs on them which nodes are looked at.
 
     >>> people = sf.samples.members(200).select(["sex", "region", "insurance"])
     >>> ladders = dict.fromkeys(people.columns, sf.hierarchy.Suppression())
@@ -110,7 +112,7 @@ class OptimalRecoding:
         if (
             seconds is None
             and self.work_limit is None
-            and lattice.size > (_SLOW if way == "ordered" else _LARGE)
+            and (way == "top-down" or lattice.size > (_SLOW if way == "ordered" else _LARGE))
         ):
             seconds = _PATIENCE
         found = Incumbent(SearchLimits(seconds, self.work_limit), lattice.size)
@@ -131,7 +133,7 @@ class OptimalRecoding:
     def _way(self, lattice: Lattice, criterion: Criterion, limit: int, compiled: bool) -> str:
         if self._bounded() and limit == 0 and criterion.monotone and lattice.size <= _LARGE:
             return "boundary"
-        if compiled and lattice.size > _LARGE:
+        if compiled and (lattice.size > _LARGE or lattice.size * lattice.problem.combinations > _WORK):
             return "top-down"
         return "branching" if compiled and lattice.packs else "ordered"
 

@@ -22,6 +22,7 @@ _WORSE = 2  # steps a walk goes on that make things worse
 _HELD = 50_000_000  # combinations in the classes of all nodes of a beam
 _REMEMBERED = 2_000_000  # nodes whose figures are kept
 _NARROW, _WIDEST = 4, 64  # nodes of a beam at each height, at first and in the end
+_LONELY = 300_000  # combinations up to which lonely rows are looked for: each is held against all others
 
 
 class TopDown:
@@ -166,13 +167,15 @@ class TopDown:
         In turns where so many rows may be lost that looking at them all would take long.
         """
         before = self.found.checked
-        if self._loners is None:
+        if self._loners is None and len(self.descent.n) <= _LONELY:
             self._loners = Loners(self.lattice)
         cap = self._cap
-        if not self._loners.done(cap) and (10 * cap <= self.rows or 2 * self._at_loners <= self._looks):
+        lonely = self._loners is not None and not self._loners.done(cap)
+        if lonely and (10 * cap <= self.rows or 2 * self._at_loners <= self._looks):
             for _ in range(CHUNK):
                 if not self.found.look():
                     raise OutOfWorkError
+            assert self._loners is not None
             self._loners.look()
             self._at_loners += CHUNK
             self.bound = max(self.bound, min(self._loners.prove(cap), self.found.best))

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymization import limits
 from sfumato.anonymization.local.forest import HierarchyForest
+from sfumato.anonymization.local.pieces import PiecePartition
+from sfumato.anonymization.local.start import losses
 from sfumato.anonymization.problem import Problem
 from sfumato.progress import report
-
-if TYPE_CHECKING:
-    from sfumato.anonymization.local.pieces import PiecePartition
 
 ROOM = 30_000  # candidates a row may have before its search is given up
 BUDGET = 60_000  # looks at candidates per row
@@ -28,24 +26,22 @@ def bounded(
     f: HierarchyForest,
     leaves: NDArray[np.int32],
     n: NDArray[np.int64],
-    partition: PiecePartition,
+    upper: NDArray[np.float64],
     k: int,
     seconds: float | None,
     items: int | None = None,
 ) -> float:
     """No partition into classes of k rows has a smaller summed loss.
 
-    Ends after `seconds` on the clock, and after so many combinations; then with less. None: after all.
+    upper: (combinations,), what some row of each loses where each class has k rows. Ends after `seconds` on
+    the clock, and after so many combinations; then with less. None: after all.
     """
     from sfumato.anonymization.local._kernels import bounds as kernels
     from sfumato.anonymization.local._kernels import neighbours
-    from sfumato.anonymization.local.start import losses
 
     if k <= 1 or n.sum() < k:
         return 0.0
     tree = neighbours.planted_tree(f, leaves, n, np.arange(len(n)), 6)
-    upper = np.full(len(n), np.inf)
-    np.minimum.at(upper, partition.of, losses(f, partition.nodes)[partition.label])
     least = np.zeros(len(n))
     order = _order(f, leaves)
     room = min(ROOM, len(n))
@@ -66,6 +62,13 @@ def bounded(
     except KeyboardInterrupt:
         pass
     return float((least * n).sum())
+
+
+def least_lost(f: HierarchyForest, partition: PiecePartition, combinations: int) -> NDArray[np.float64]:
+    """(combinations,): the least that a row of each loses in a partition."""
+    found = np.full(combinations, np.inf)
+    np.minimum.at(found, partition.of, losses(f, partition.nodes)[partition.label])
+    return found
 
 
 def bounded_by_prices(

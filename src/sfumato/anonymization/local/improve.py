@@ -15,6 +15,7 @@ from sfumato.anonymization.local.start import boxes, losses
 from sfumato.progress import report
 
 NEAR = 16  # neighbours of a combination whose classes may be pooled with its own
+LOOKS = 200  # combinations looked at to find them in a section of a larger table, those beside it first
 POOL = 4  # most classes in a pool
 COLD = 0.0002  # last temperature, as a share of the mean loss of a class; the first is a run's own
 KEEP = 0.001  # by how much less must be lost, as a share, for the partition to be kept: a copy takes time
@@ -30,19 +31,21 @@ class Ground:
     leaves: NDArray[np.int32]
     n: NDArray[np.int64]
     k: int
+    section: bool = False  # of a table too large to look for the nearest among all
 
     def neighbours(self, pace: Pace) -> NDArray[np.int32]:
-        """(combinations, NEAR): the nearest of each; of the first only, when time is up."""
+        """(combinations, NEAR): the nearest of each, or near ones; of the first only, when time is up."""
         from sfumato.anonymization.local._kernels import neighbours as kernels
 
         items = np.arange(len(self.n))
         tree = kernels.planted_tree(self.forest, self.leaves, self.n, items, 6)
+        most = LOOKS if self.section else len(items)
         found = [np.empty((0, min(NEAR, max(len(items) - 1, 1))), np.int32)]
         for start in range(0, len(items), 10_000):
             if pace.is_late():
                 break
             part = items[start : start + 10_000]
-            found.append(kernels.nearest_of(self.forest, tree, self.leaves, part, found[0].shape[1]))
+            found.append(kernels.nearest_of(self.forest, tree, self.leaves, part, found[0].shape[1], most))
             report("finding neighbours", start + len(part), len(items))
         return np.concatenate(found)
 
@@ -74,6 +77,8 @@ def annealed(ground: Ground, start: PiecePartition, pace: Pace, rng: NDArray[np.
     chunk = max(1, -(-pace.planned // CHUNKS))
     step = max(1, min(chunk, int(10_000 / per_move(k))))  # tenths of a second, so that Ctrl-C is heard
     loss = start.loss
+    if pace.fraction() >= 1:
+        return start
     try:
         near = ground.neighbours(pace)
         while (over := pace.fraction()) < 1:

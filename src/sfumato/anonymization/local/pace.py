@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sfumato.anonymization import limits
 
@@ -47,6 +47,17 @@ class Pace:
         if self.late or (self.hurried and self.done < self.planned):
             return limits.TIME
         return limits.WORK if self.planned < self.moves else ""
+
+    def first(self, share: float) -> Pace:
+        """The pace of a first part of the search, which has so much of the moves and of the seconds."""
+        seconds = None if self.seconds is None else share * self.seconds
+        allowed = None if self.allowed is None else int(share * self.allowed)
+        return replace(self, moves=int(share * self.moves), seconds=seconds, allowed=allowed)
+
+    def after(self, first: Pace) -> None:
+        """What the first part came to."""
+        self.done, self.hurried, self.late = first.done, first.hurried, first.late
+        self.interrupted = first.interrupted
 
     def fraction(self) -> float:
         """How much of the search is over, 0 to 1."""

@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 from sfumato.anonymization import limits
 from sfumato.anonymization import parameters as declared
 from sfumato.anonymization.local.blocks import blocks_of, refuse
-from sfumato.anonymization.local.bounds import bounded, bounded_by_prices
+from sfumato.anonymization.local.bounds import bounded, bounded_by_prices, least_lost
 from sfumato.anonymization.local.cuts import cut_down
+from sfumato.anonymization.local.exact import solved
 from sfumato.anonymization.local.forest import HierarchyForest, planted
 from sfumato.anonymization.local.improve import Ground, annealed, annealed_by_asking, per_move
 from sfumato.anonymization.local.pace import Pace
 from sfumato.anonymization.local.pieces import PiecePartition
 from sfumato.anonymization.local.query import ClassQuery, rows_decide
-from sfumato.anonymization.local.start import agglomerated, boxes, widened
+from sfumato.anonymization.local.start import agglomerated, boxes, gathered, parts_of, widened
 from sfumato.anonymization.problem import Problem
 from sfumato.anonymization.recoding import Recoding
 from sfumato.criteria import Criterion, KAnonymity
@@ -36,9 +37,12 @@ _SECONDS = {"fast": 10.0, "thorough": 60.0}
 _MOVES = {"fast": 160, "thorough": 1500}  # pools per combination at k = 1
 _HOT = {"fast": 0.004, "thorough": 0.02}  # with few moves per class heat is lost time
 _BOUND = {"fast": 0.2, "thorough": 0.36}  # share of the seconds kept for the bound
+_ANNEALED = 0.3  # share of the moves that are annealing, where regions are solved
 _AMPLE = 10**9  # moves: more than any effort makes
 _CUT = 20  # k from which rows alone start from the top as well: there are few classes then
 _END = 0.05  # share kept for putting the parts together
+SECTION = 25_000  # combinations that are searched at once, where rows alone decide
+_Part = tuple[NDArray[np.int64], PiecePartition]
 
 
 @declares(
@@ -176,7 +180,7 @@ class _Run:
         self.end = None if method.time_limit is None else self.began + (1 - _END) * method.time_limit
         self.rng = np.array([_scrambled(method.search_seed)], np.uint64)
         self.bound = self.start = 0.0
-        self.rows = self.moves = 0
+        self.rows = self.searched = self.moves = 0
         self.hurried, self.interrupted, self.limit = False, False, ""
         self.before = limits.clock() - self.began
 
@@ -194,12 +198,12 @@ class _Run:
         self.bound = self.start = float(problem.n[lost].sum())
         if not self.by_rows:
             self.bound = 0.0  # with some rows left out, others of the block might satisfy
-        parts: list[tuple[NDArray[np.int64], PiecePartition]] = []
+        parts: list[_Part] = []
         order = np.argsort(block, kind="stable")
         kept = order[~lost[order]]
         cuts = np.flatnonzero(np.diff(block[kept])) + 1
         for members in np.split(kept, cuts) if kept.size else ():
-            parts.append((members, self._block(members, np.flatnonzero(lost))))
+            parts += self._block(members)
         return self._assembled(lost, parts)
 
     def _lost(self, block: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -219,27 +223,51 @@ class _Run:
                 return lost
             lost |= np.where(lost, True, ~ok[label])
 
-    def _block(self, members: NDArray[np.int64], lost: NDArray[np.int64]) -> PiecePartition:
+    def _block(self, members: NDArray[np.int64]) -> list[_Part]:
+        """A block in sections, each searched by itself: time and memory follow the largest of them."""
         leaves, n = np.ascontiguousarray(self.problem.leaves[members]), self.problem.n[members]
         share = float(n.sum()) / max(self.problem.rows, 1)
-        effort = self.method.effort
-        moves = int(_MOVES[effort] * len(n) / per_move(self.k)) + 1
         seconds = None if self.seconds is None else share * ((1 - _END) * self.seconds - self.before)
-        improving = None if seconds is None else seconds * (1 - _BOUND[effort])
-        work = self._work(int(n.sum()))
-        pace = Pace(moves, improving, _HOT[effort], work, self.end, interrupted=self.interrupted)
+        work, began = self._work(int(n.sum())), limits.clock()
+        sections = [np.arange(len(n))]
+        if self.by_rows and len(n) > SECTION:
+            sections = gathered(parts_of(self.forest, leaves, n, SECTION), n, self.k)
+        found, upper, loss = [], np.empty(len(n)), 0.0
+        for section in sections:
+            part = self._section(members[section], seconds, work, len(n))
+            found.append((members[section], part))
+            upper[section] = least_lost(self.forest, part, len(section))
+            loss += part.loss
+        limit = None if seconds is None else seconds - (limits.clock() - began)
+        if self.interrupted:
+            limit = 2.0 * share if limit is None else min(limit, 2.0 * share)
+        self.bound += min(loss, self._bounded(members, leaves, n, upper, limit, work))
+        return found
+
+    def _section(
+        self, members: NDArray[np.int64], seconds: float | None, work: int | None, among: int
+    ) -> PiecePartition:
+        """Some combinations in classes. seconds, work: of a block of so many; it has its share of them."""
+        leaves, n = np.ascontiguousarray(self.problem.leaves[members]), self.problem.n[members]
+        share, effort = len(members) / among, self.method.effort
+        moves = int(_MOVES[effort] * len(n) / per_move(self.k)) + 1
+        kept = _BOUND[effort] if self.k != 2 else _BOUND["fast"]  # pairs are bounded without prices
+        improving = None if seconds is None else share * seconds * (1 - kept)
+        allowed = None if work is None else int(work * share)
+        pace = Pace(moves, improving, _HOT[effort], allowed, self._until(n), interrupted=self.interrupted)
         ask, wide = self._within(members), None
         if not ask.fits and (not self.by_rows or self.k >= _CUT):
             wide = cut_down(self.forest, self.problem.hierarchies, leaves, n, self.k, ask, pace)
-        label = agglomerated(self.forest, leaves, n, self.k, pace)
+        section = among > SECTION
+        label = agglomerated(self.forest, leaves, n, self.k, pace, section=section)
         if not self.by_rows:
             label = widened(self.forest, leaves, n, label, ask, pace, wide)
-        ground = Ground(self.forest, leaves, n, self.k)
+        ground = Ground(self.forest, leaves, n, self.k, section)
         found = start = ground.partition(label)
         if self.by_rows and wide is not None:
             found = start = min(start, ground.partition(wide), key=lambda p: p.loss)
         if start.loss > 0 and self.by_rows:
-            found = annealed(ground, start, pace, self.rng)
+            found = self._improved(ground, start, pace)
         elif start.loss > 0:
             found = annealed_by_asking(ground, start, ask, pace, self.rng)
         self.interrupted = pace.interrupted
@@ -248,18 +276,30 @@ class _Run:
         self.hurried |= pace.hurried or pace.late
         if start.loss > 0:  # else there was nothing to improve
             self.limit = pace.stopped or self.limit
-        limit = None if seconds is None else seconds - pace.spent
-        if self.interrupted:
-            limit = 2.0 * share if limit is None else min(limit, 2.0 * share)
-        self.bound += self._bounded(members, leaves, n, found, limit, work)
         return found
+
+    def _improved(self, ground: Ground, start: PiecePartition, pace: Pace) -> PiecePartition:
+        """By annealing; at k = 2 regions are solved after it, where there is time for that."""
+        if self.k != 2 or self.method.effort != "thorough":
+            return annealed(ground, start, pace, self.rng)
+        first = pace.first(_ANNEALED)
+        found = annealed(ground, start, first, self.rng)
+        pace.after(first)
+        return solved(ground, found, pace)
+
+    def _until(self, n: NDArray[np.int64]) -> float | None:
+        """When the start of a section ends, if a limit was given: each has its share of the time."""
+        self.searched += int(n.sum())
+        if self.end is None:
+            return None
+        return self.began + (self.end - self.began) * self.searched / max(self.problem.rows, 1)
 
     def _bounded(
         self,
         members: NDArray[np.int64],
         leaves: NDArray[np.int32],
         n: NDArray[np.int64],
-        found: PiecePartition,
+        upper: NDArray[np.float64],
         limit: float | None,
         work: int | None,
     ) -> float:
@@ -271,8 +311,8 @@ class _Run:
             effort = _BOUND[self.method.effort] * _SECONDS[self.method.effort]
             proven = bounded_by_prices(self.problem, self.forest, members, self.k, limit, effort)
             if proven is not None:
-                return min(proven, found.loss)
-        return bounded(self.forest, leaves, n, found, self.k, limit, work)
+                return proven
+        return bounded(self.forest, leaves, n, upper, self.k, limit, work)
 
     def _work(self, rows: int) -> int | None:
         """Moves a block of so many rows may make: its share, and what the blocks before it left."""
@@ -286,9 +326,7 @@ class _Run:
         whole = len(members) == self.problem.combinations
         return self.ask if whole else ClassQuery(self.problem, self.criterion, members)
 
-    def _assembled(
-        self, lost: NDArray[np.bool_], parts: list[tuple[NDArray[np.int64], PiecePartition]]
-    ) -> Recoding:
+    def _assembled(self, lost: NDArray[np.bool_], parts: list[_Part]) -> Recoding:
         roots = np.array([h.root for h in self.problem.hierarchies], np.int32)
         gone = np.flatnonzero(lost)
         of = np.concatenate([gone, *(m[p.of] for m, p in parts)]).astype(np.int64)

@@ -14,7 +14,8 @@ from sfumato.anonymization.local.pace import Pace
 from sfumato.anonymization.local.query import ClassQuery, Judge
 from sfumato.progress import report
 
-BLOCK = 25_000  # combinations that merge among themselves first: a search in few is quicker
+BLOCK = 500  # combinations of a section that merge among themselves first: a search in few is quicker
+LEAST = 50  # times k rows that they have at least, or so
 STEPS = 50_000  # mergers between two reports
 CHOICES = 8  # near classes that are tried where two have to be put together to be judged
 MORE = 64  # where two can be judged by adding up; twice as many in each round
@@ -24,19 +25,19 @@ Labels = NDArray[np.int64]
 
 
 def agglomerated(
-    f: HierarchyForest, leaves: NDArray[np.int32], n: NDArray[np.int64], k: int, pace: Pace
+    f: HierarchyForest, leaves: NDArray[np.int32], n: NDArray[np.int64], k: int, pace: Pace, *, section: bool
 ) -> Labels:
     """(combinations,): the class of each; every class has k rows, if there are so many.
 
-    In a large table those merge first that lie in one part of the tree. Stopped by Ctrl-C or a time limit it
-    leaves the small classes that remain in one.
+    In a section of a large table those merge first that lie in one part of the tree. Stopped by Ctrl-C or a
+    time limit it puts the small classes that remain together as they lie in the tree.
     """
     from sfumato.anonymization.local._kernels import agglomeration as kernels
 
     x, size, into = leaves.copy(), n.copy(), np.arange(len(n))
     done = 0
     try:
-        for part in _parts(f, leaves, n):
+        for part in parts_of(f, leaves, n, max(BLOCK, LEAST * k)) if section else ():
             if pace.is_late():
                 break
             if len(part) == len(n) or size[part].sum() < k:
@@ -55,24 +56,54 @@ def agglomerated(
     live = np.flatnonzero(into == np.arange(len(n)))
     small = live[size[live] < k]
     if small.size:
-        rest = live if n[np.isin(_roots(into), small)].sum() < k else small
-        into[rest] = rest[0]
+        rest = live if size[small].sum() < k else small
+        for part in _in_order(f, x, size, rest, k):
+            into[part] = part[0]
     return _numbered(into)
 
 
-def _parts(f: HierarchyForest, leaves: NDArray[np.int32], n: NDArray[np.int64]) -> list[Labels]:
-    """The combinations in parts of about BLOCK: what lies together in the tree."""
+def _in_order(
+    f: HierarchyForest, x: NDArray[np.int32], size: NDArray[np.int64], items: Labels, k: int
+) -> list[Labels]:
+    """Items in the order of a tree, cut as soon as there are k rows; the last have what is left as well."""
     from sfumato.anonymization.local._kernels import neighbours as kernels
 
-    if len(n) <= BLOCK:
+    order = kernels.planted_tree(f, x, size, items, 2).order
+    rows = np.cumsum(size[order])
+    ends = [0]
+    while ends[-1] < len(order):
+        before = rows[ends[-1] - 1] if ends[-1] else 0
+        ends.append(int(np.searchsorted(rows, before + k)) + 1)
+    if rows[-1] - (rows[ends[-2] - 1] if ends[-2] else 0) < k and len(ends) > 2:
+        del ends[-2]
+    ends[-1] = len(order)
+    return [order[a:b] for a, b in pairwise(ends)]
+
+
+def parts_of(f: HierarchyForest, leaves: NDArray[np.int32], n: NDArray[np.int64], most: int) -> list[Labels]:
+    """The combinations in parts of about so many at most: what lies together in the tree."""
+    from sfumato.anonymization.local._kernels import neighbours as kernels
+
+    if len(n) <= most:
         return [np.arange(len(n))]
-    tree = kernels.planted_tree(f, leaves, n, np.arange(len(n)), BLOCK)
+    tree = kernels.planted_tree(f, leaves, n, np.arange(len(n)), most)
     ends = np.sort(tree.hi[tree.children == 0])
     cuts = [0]
     for end, following in zip(ends, [*ends[1:], np.iinfo(np.int64).max], strict=True):
-        if following - cuts[-1] > BLOCK:
+        if following - cuts[-1] > most:
             cuts.append(int(end))
     return [np.sort(tree.order[a:b]) for a, b in pairwise(cuts)]
+
+
+def gathered(parts: list[Labels], n: NDArray[np.int64], k: int) -> list[Labels]:
+    """The parts, those with fewer than k rows together with the ones before them."""
+    found: list[Labels] = []
+    for part in parts:
+        if found and (n[part].sum() < k or n[found[-1]].sum() < k):
+            found[-1] = np.sort(np.concatenate([found[-1], part]))
+        else:
+            found.append(part)
+    return found
 
 
 def _roots(into: Labels) -> Labels:
@@ -232,7 +263,7 @@ def _choices(
     from sfumato.anonymization.local._kernels import neighbours as kernels
 
     tree = kernels.planted_tree(f, nodes, size, np.arange(len(nodes)), 6)
-    near = kernels.nearest_of(f, tree, nodes, bad, few).astype(np.int64)
+    near = kernels.nearest_of(f, tree, nodes, bad, few, len(nodes)).astype(np.int64)
     own = losses(f, nodes)
     joint = kernels.joined_with(f, nodes, bad, near)
     mine, theirs = size[bad][:, None], size[near]

@@ -77,6 +77,24 @@ def split_column(
     return found
 
 
+@compiled_lean
+def apart(keys: NDArray[np.int64], rank: NDArray[np.int64]) -> int:
+    """How many different keys there are, rank by rank."""
+    found = 1
+    for p in range(1, len(rank)):
+        if keys[rank[p]] != keys[rank[p - 1]]:
+            found += 1
+    return found
+
+
+@compiled
+def longer(numbers: NDArray[np.int64], room: int, fill: int) -> NDArray[np.int64]:
+    """The same with room for more at the end, each `fill`."""
+    found = np.full(room, fill, np.int64)
+    found[: len(numbers)] = numbers
+    return found
+
+
 @compiled
 def planted_tree(
     f: HierarchyForest, x: NDArray[np.int32], size: NDArray[np.int64], items: NDArray[np.int64], bucket: int
@@ -85,7 +103,7 @@ def planted_tree(
     n = len(items)
     q = x.shape[1]
     order = items.copy()
-    room = 2 * n + 2
+    room = 64 + 3 * n // bucket  # more where it is needed: most trees take less than that
     lo = np.zeros(room, np.int64)
     hi = np.zeros(room, np.int64)
     up = np.full(room, -1, np.int64)
@@ -121,6 +139,17 @@ def planted_tree(
         for p in range(a, b):
             keys[p - a] = child_towards(f, j, box[todo, j], x[order[p], j])
         rank = np.argsort(keys, kind="mergesort")
+        if used + b - a > room and used + apart(keys, rank) > room:
+            room = 2 * room + apart(keys, rank)
+            lo, hi, alive = longer(lo, room, 0), longer(hi, room, 0), longer(alive, room, 0)
+            up, child = longer(up, room, -1), longer(child, room, -1)
+            children, least = longer(children, room, 0), longer(least, room, 0)
+            losses = np.zeros(room, np.float64)
+            losses[: len(most)] = most
+            most = losses
+            wider = np.zeros((room, q), np.int32)
+            wider[: len(box)] = box
+            box = wider
         part = order[a:b].copy()
         child[todo] = used
         for p in range(b - a):
@@ -177,14 +206,16 @@ def beside(t: BoxTree, node: int, came: int, stack: NDArray[np.int64]) -> int:
 @compiled_lean
 def nearest_few(
     f: HierarchyForest, t: BoxTree, x: NDArray[np.int32], target: NDArray[np.int32], own: int, leaf: int,
-    found: NDArray[np.int64], cost: NDArray[np.float64], stack: NDArray[np.int64],
+    found: NDArray[np.int64], cost: NDArray[np.float64], stack: NDArray[np.int64], most: int,
 ) -> int:  # fmt: skip
     """The items nearest to `target` by the loss of the box around both, nearest first; how many.
 
-    own: the item not to be found. leaf: the bucket to begin in. found, cost, stack: room.
+    own: the item not to be found. leaf: the bucket to begin in. found, cost, stack: room. most: how many are
+    looked at, those first that lie beside it in the tree; the nearest among them are given.
     """
     room = len(found)
     count = 0
+    looked = 0
     node = leaf
     came = -1
     while node >= 0:
@@ -199,6 +230,9 @@ def nearest_few(
             if t.children[v]:
                 top = opened(t, v, stack, top)
                 continue
+            if looked >= most:
+                return count
+            looked += t.hi[v] - t.lo[v]
             for p in range(t.lo[v], t.hi[v]):
                 y = t.order[p]
                 if y == own:
@@ -221,16 +255,16 @@ def nearest_few(
 
 @compiled
 def nearest_of(
-    f: HierarchyForest, t: BoxTree, x: NDArray[np.int32], items: NDArray[np.int64], few: int
+    f: HierarchyForest, t: BoxTree, x: NDArray[np.int32], items: NDArray[np.int64], few: int, most: int
 ) -> NDArray[np.int32]:
-    """(items, few): the nearest of each, nearest first; -1 where there are not so many."""
+    """(items, few): the nearest of each, nearest first; -1 where there are not so many. most: as above."""
     near = np.full((len(items), few), -1, np.int32)
     found = np.empty(few, np.int64)
     cost = np.empty(few, np.float64)
     stack = np.empty(len(t.up) + 1, np.int64)
     for p in range(len(items)):
         i = items[p]
-        count = nearest_few(f, t, x, x[i], i, t.leaf[i], found, cost, stack)
+        count = nearest_few(f, t, x, x[i], i, t.leaf[i], found, cost, stack, most)
         for r in range(count):
             near[p, r] = found[r]
     return near
