@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from sfumato.inference.clues import UNSURE, Clue
 from sfumato.inference.evidence import CODES, YES_NO, signs, weigh
 from sfumato.inference.facts import Facts
-from sfumato.inference.identifiers import given_out
 from sfumato.inference.known_values import age_bands, answers
+from sfumato.inference.letters import name_like
 from sfumato.inference.names import Reading, words
 from sfumato.inference.ranges import like_ages, like_weeks, like_years
-from sfumato.inference.vocabulary import word_set
+from sfumato.inference.vocabulary import NEUTRAL, WORDS, word_set
 from sfumato.schema import Kind, Role
 from sfumato.sources import is_text
 
@@ -29,10 +29,12 @@ _TELLING = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
 _MOST = 20  # more columns that nobody explained cannot all be made more general
 _NUMBERED = re.compile(r"([A-Za-z]{1,3})_?\d")  # the letters of a section, and a number
 _WORDS, _OFTEN = 100, 0.2  # different words, and per filled cell, from which on they may be names
-_DIGITS, _NUMBERS = 7, 20  # of a number, and different ones
+_LONG, _DIGITS, _NUMBERS = 5, 7, 20  # of a number, and different ones
 _ENDS = ("no", "nr", "num", "nbr", "id")  # of a number's name, whatever stands before
+_CALLED = 5  # names
+_ALIKE, _VERY_MUCH = 1.5, 2.5  # log odds of letters, a word
 _SIGNS = 15  # of people
-_DIGIT = re.compile(r"\d")
+_DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
 _CODE = word_set("code codes cod kod kodu kode cd codigo codice kodas kods sifra")
 _HOUSEHOLDS = 30  # kinds of households
 _STEM = re.compile(r"[\d_.\- ]*[a-zA-Z]?[\d_.\- ]*$")  # what numbers an item: q4_1, h02a, v.7
@@ -41,9 +43,15 @@ _SEXES = "two values, and no other column says the sex"
 
 
 def safer(
-    facts: Mapping[str, Facts], readings: Mapping[str, Reading], clues: Mapping[str, Clue]
+    facts: Mapping[str, Facts],
+    readings: Mapping[str, Reading],
+    clues: Mapping[str, Clue],
+    steady: Mapping[str, bool] | None = None,
 ) -> dict[str, Clue]:
-    """The safer role of each column that nothing explains; nothing where no column is about people."""
+    """The safer role of each column that nothing explains; nothing where no column is about people.
+
+    steady: whether columns stay the same in all rows of a person, where that is known.
+    """
     open_ = [n for n, c in clues.items() if c.why.startswith(NOT_EXPLAINED) and _tells(facts[n])]
     if all(clue.role is Role.OTHER for clue in clues.values()) and not _asks_people(facts, open_):
         return {}
@@ -82,6 +90,9 @@ def safer(
         if _may_number(facts[name], readings[name]):
             found[name] = _unsure(Role.IDENTIFIER, "numbers so long may be those of people")
             continue
+        if _may_call(facts[name], facts[name].distinct > CODES or _beside_people(name, clues)):
+            found[name] = _unsure(Role.IDENTIFIER, "words with the letters of names of people")
+            continue
         if _may_sign(facts[name]):
             found[name] = _unsure(Role.IDENTIFIER, "so many short signs may be those of people")
             continue
@@ -90,6 +101,10 @@ def safer(
             continue
         seen = signs(name, facts, roles)
         seen += ["it is asked with the age"] * (name in about_who)
+        if steady and name in steady:
+            seen.append(
+                "the same in all rows of a person" if steady[name] else "other values in each row of a person"
+            )
         related = next((kin[key] for key in _ends(name) if key in kin), None)
         if related is not None:
             what = "health" if related is Role.SENSITIVE else "what others know"
@@ -112,24 +127,62 @@ def _may_name(facts: Facts) -> bool:
     return _in_words(facts) and spelt and facts.distinct >= _WORDS and facts.share_distinct >= _OFTEN
 
 
+def _beside_people(name: str, clues: Mapping[str, Clue]) -> bool:
+    """Whether the column right before or after names people."""
+    order = list(clues)
+    at = order.index(name)
+    beside = order[max(0, at - 1) : at] + order[at + 1 : at + 2]
+    return any(clues[n].role in (Role.IDENTIFIER, Role.PERSON) for n in beside)
+
+
+def _may_call(facts: Facts, expected: bool) -> bool:
+    """Words with capitals, five or more, whose letters are those of surnames and first names (`letters`).
+
+    So are those of villages far away: a dozen words or less count beside a column that names people.
+    """
+    if not expected or not _in_words(facts) or facts.distinct < _CALLED:
+        return False
+    some = facts.texts[:300]
+    if not all(t[:1].isupper() and len(t) > 3 and not any(c.isdigit() for c in t) for t in some):
+        return False
+    alike = name_like(some)
+    return alike is not None and alike >= (_ALIKE if facts.distinct > CODES else _VERY_MUCH)
+
+
 def _may_number(facts: Facts, reading: Reading) -> bool:
     """Whole numbers of one length, seven digits or more (four if the name ends as a number's), and not a few.
 
-    Five digits, where they are spread as evenly as numbers that are given out, and the name says no code.
+    Five digits, where the name says no code.
     """
     if not facts.is_whole_number or len(facts.widths) > 1 or facts.distinct < _NUMBERS or facts.is_day:
         return False
     ends = "".join(w for w in reading.words if not w.isdigit()).endswith(_ENDS)
     digits = 4 if "number" in reading or ends else _DIGITS
     coded = not _CODE.isdisjoint(reading.words)
-    return min(facts.widths) >= digits or (min(facts.widths) >= 5 and given_out(facts, True) and not coded)
+    if min(facts.widths) >= digits:
+        return True
+    return min(facts.widths) >= _LONG and not coded
 
 
 def _may_sign(facts: Facts) -> bool:
-    """Two or three capitals, more of them than there are kinds of most things: JT, KM, ALB."""
-    if not _in_words(facts) or facts.distinct < _SIGNS:
+    """Two or three capitals, more of them than there are kinds of most things: JT, KM, ALB.
+
+    Few, where they are small letters or of both kinds: codes of things are in capitals.
+    """
+    if not _in_words(facts) or facts.distinct < _CALLED:
         return False
-    return all(2 <= len(t) <= 3 and t.isalpha() and t.isupper() for t in facts.texts[:300])
+    some = facts.texts[:300]
+    if facts.distinct < _SIGNS:
+        spelt = all(2 <= len(t) <= 4 and t.isalpha() for t in some) and sum(map(_is_known, some)) < 0.4 * len(
+            some
+        )
+        return spelt and not all(t.isupper() for t in some)
+    return all(2 <= len(t) <= 3 and t.isalpha() and t.isupper() for t in some)
+
+
+def _is_known(text: str) -> bool:
+    """Whether it is a word that says something."""
+    return text.lower() in WORDS or text.lower() in NEUTRAL or text.title() == text
 
 
 def _may_code(facts: Facts) -> bool:
@@ -139,7 +192,7 @@ def _may_code(facts: Facts) -> bool:
     some = facts.texts[:300]
     if all(t.isdigit() for t in some):
         return False  # with zeros in front, as codes of places have
-    return len({_DIGIT.sub("9", t) for t in some}) <= max(1, 0.1 * len(some)) and all(
+    return len({_LETTER.sub("a", _DIGIT.sub("9", t)) for t in some}) <= max(1, 0.1 * len(some)) and all(
         sum(c.isdigit() for c in t) >= 4 for t in some
     )
 

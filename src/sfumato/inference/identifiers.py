@@ -50,6 +50,8 @@ _MEASURED = (
     "money", "income", "lab", "vital", "body", "weight", "weightname", "replicate", "age", "stay",
     "count", "days", "months", "symptom", "health",
 )  # fmt: skip
+_PAIRS = 30  # of equal numbers, by chance
+NEVER_TWICE = "whole numbers of which none occurs twice"
 IN_A_ROW = "whole numbers one after the other"
 LETTERS_AND_DIGITS = "letters and digits of one length that repeat"
 _NAME = word_set("name names nm nom noms nombre nome naam navn namn")
@@ -275,10 +277,13 @@ def _by_values(facts: Facts, reading: Reading, unique: bool) -> Clue | None:
         numbered = numbered and _too_many_to_count(facts)
         measured = reading.first(*(c for c in _MEASURED if c != "count" or not numbered))
         many = unique or (facts.distinct >= _MANY and facts.share_distinct >= 0.01)
-        if measured and not (many and _too_long_to_count(facts, reading)):
+        if measured and not (many and _too_long_to_count(facts, reading)) and not _never_twice(facts):
             return None
         if unique and np.ptp(numbers) <= 1.5 * facts.distinct and "date" not in reading:
             return Clue(Role.IDENTIFIER, LIKELY, f"{IN_A_ROW}, {_different(facts)}")
+        if _never_twice(facts) and "date" not in reading:
+            why = f"{NEVER_TWICE}, where chance would repeat many: {_different(facts)}"
+            return Clue(Role.IDENTIFIER, LIKELY, why)
         one_width = len(facts.widths) == 1 or (numbers.min() > 0 and numbers.max() < 10 * numbers.min())
         short = max(facts.widths) < 6 and facts.distinct < facts.filled  # some repeat, as measurements do
         if unique and facts.filled >= 100 and not short and (max(facts.widths) >= 5 or one_width):
@@ -336,6 +341,22 @@ def _numbered(facts: Facts, reading: Reading, why: str, confidence: str) -> Clue
         return Clue(Role.QUASI_IDENTIFIER, UNSURE, f"{why}, and '{word}' in the name, {_different(facts)}")
     role = Role.PERSON if facts.distinct >= _FEW or facts.rows < 200 else Role.IDENTIFIER
     return Clue(role, confidence, f"{why}, and they repeat: {_different(facts)}")
+
+
+def _never_twice(facts: Facts) -> bool:
+    """Whole numbers that all differ, though so many from so short a range would repeat by chance.
+
+    Of n numbers drawn evenly from R about n(n-1)/2R pairs are the same, and more if they are not even: where
+    that is thirty or more, none happens with a chance below 1e-13, unless the numbers were given out.
+    """
+    if (
+        not facts.is_whole_number
+        or facts.distinct != facts.filled
+        or facts.filled < _MANY * 2
+        or facts.is_day
+    ):
+        return False
+    return facts.filled * (facts.filled - 1) / 2 / (float(np.ptp(facts.numbers)) + 1) >= _PAIRS
 
 
 def _too_long_to_count(facts: Facts, reading: Reading) -> bool:
