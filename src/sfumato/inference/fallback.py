@@ -34,6 +34,10 @@ _ENDS = ("no", "nr", "num", "nbr", "id")  # of a number's name, whatever stands 
 _CALLED = 5  # names
 _ALIKE, _VERY_MUCH = 1.5, 2.5  # log odds of letters, a word
 _SIGNS = 15  # of people
+_VOWELS = 0.3  # of the letters of initials at most; words have more
+_TONGUES = word_set(
+    "en de fr es it pt nl pl sv fi da nb nn no ru uk ar so et lv lt cs sk hu ro bg el tr sq hr sr zh ja ko vi hi ur fa"
+)
 _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
 _CODE = word_set("code codes cod kod kodu kode cd codigo codice kodas kods sifra")
 _HOUSEHOLDS = 30  # kinds of households
@@ -165,24 +169,25 @@ def _may_number(facts: Facts, reading: Reading) -> bool:
 
 
 def _may_sign(facts: Facts) -> bool:
-    """Two or three capitals, more of them than there are kinds of most things: JT, KM, ALB.
+    """Two or three letters, as people sign: JT, KM, ALB.
 
-    Few, where they are small letters or of both kinds: codes of things are in capitals.
+    In capitals where there are more of them than kinds of most things; fewer, where all are of one length and
+    vowels are rare, as in initials (codes are cut from words: MED, SUR, OBS); or in small letters.
     """
     if not _in_words(facts) or facts.distinct < _CALLED:
         return False
     some = facts.texts[:300]
-    if facts.distinct < _SIGNS:
-        spelt = all(2 <= len(t) <= 4 and t.isalpha() for t in some) and sum(map(_is_known, some)) < 0.4 * len(
-            some
-        )
-        return spelt and not all(t.isupper() for t in some)
-    return all(2 <= len(t) <= 3 and t.isalpha() and t.isupper() for t in some)
-
-
-def _is_known(text: str) -> bool:
-    """Whether it is a word that says something."""
-    return text.lower() in WORDS or text.lower() in NEUTRAL or text.title() == text
+    if not all(2 <= len(t) <= 4 and t.isalpha() and t.isascii() for t in some):
+        return False
+    small = {t.lower() for t in some}
+    if not all(t.isupper() for t in some):
+        plain = sum(t.title() == t or t in WORDS or t in NEUTRAL for t in some)
+        return facts.distinct < _SIGNS and plain < 0.4 * len(some) and len(small & _TONGUES) < 0.6 * len(some)
+    if facts.distinct >= _SIGNS:
+        return all(len(t) <= 3 for t in some)
+    signs = "".join(small)
+    vowels = sum(c in "aeiou" for c in signs) / len(signs)
+    return len(facts.widths) == 1 and max(facts.widths) <= 3 and vowels <= _VOWELS
 
 
 def _may_code(facts: Facts) -> bool:

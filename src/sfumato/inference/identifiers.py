@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.inference import known_values, person_names, shapes
 from sfumato.inference.check_digits import BIRTH_NUMBERS, checked_numbers
@@ -50,6 +51,7 @@ _MEASURED = (
     "money", "income", "lab", "vital", "body", "weight", "weightname", "replicate", "age", "stay",
     "count", "days", "months", "symptom", "health",
 )  # fmt: skip
+_FAR = 500_000  # numbers given out from 1 on
 _PAIRS = 30  # of equal numbers, by chance
 NEVER_TWICE = "whole numbers of which none occurs twice"
 IN_A_ROW = "whole numbers one after the other"
@@ -383,12 +385,19 @@ def given_out(facts: Facts, one_width: bool) -> bool:
     numbers = np.sort(facts.numbers)
     if np.ptp(numbers) + 1 == facts.distinct:
         return float(facts.counts.std()) < float(facts.counts.mean())
+    if numbers[-1] >= _FAR and numbers[0] >= 0 and not one_width:
+        return _is_even(numbers, 0.0, float(numbers[-1]))  # no amounts are
     low = 10.0 ** (max(facts.widths) - 1)
     if not one_width or low < 1_000 or numbers[0] < low:
         return False
+    return _is_even(numbers, low, 10 * low)
+
+
+def _is_even(numbers: NDArray[np.float64], low: float, high: float) -> bool:
+    """Whether sorted numbers spread evenly (Kolmogorov-Smirnov: one even column in a hundred fails)."""
     steps = np.arange(1, len(numbers) + 1) / len(numbers)
-    gap = float(np.abs((numbers - low) / (9 * low) - steps).max())
-    return bool(gap < 1.63 / len(numbers) ** 0.5)  # Kolmogorov-Smirnov: one even column in a hundred fails
+    gap = float(np.abs((numbers - low) / (high - low) - steps).max())
+    return bool(gap < 1.63 / len(numbers) ** 0.5)
 
 
 def _like_numbers(facts: Facts) -> bool:
