@@ -31,7 +31,7 @@ _NUMBERED = re.compile(r"([A-Za-z]{1,3})_?\d")  # the letters of a section, and 
 _WORDS, _OFTEN = 100, 0.2  # different words, and per filled cell, from which on they may be names
 _LONG, _DIGITS, _NUMBERS = 5, 7, 20  # of a number, and different ones
 _ENDS = ("no", "nr", "num", "nbr", "id")  # of a number's name, whatever stands before
-_CALLED = 5  # names
+_CALLED, _SINGLE = 5, 8  # names
 _ALIKE, _VERY_MUCH = 1.5, 2.5  # log odds of letters, a word
 _SIGNS = 15  # of people
 _VOWELS = 0.3  # of the letters of initials at most; words have more
@@ -94,13 +94,13 @@ def safer(
         if _may_number(facts[name], readings[name]):
             found[name] = _unsure(Role.IDENTIFIER, "numbers so long may be those of people")
             continue
-        if _may_call(facts[name], facts[name].distinct > CODES or _beside_people(name, clues)):
+        if _may_call(facts[name], _beside_people(name, clues | found)):
             found[name] = _unsure(Role.IDENTIFIER, "words with the letters of names of people")
             continue
         if _may_sign(facts[name]):
             found[name] = _unsure(Role.IDENTIFIER, "so many short signs may be those of people")
             continue
-        if _may_code(facts[name]):
+        if _may_code(facts[name], readings[name]):
             found[name] = _unsure(Role.IDENTIFIER, "so many codes of one form may be those of people")
             continue
         seen = signs(name, facts, roles)
@@ -139,18 +139,27 @@ def _beside_people(name: str, clues: Mapping[str, Clue]) -> bool:
     return any(clues[n].role in (Role.IDENTIFIER, Role.PERSON) for n in beside)
 
 
-def _may_call(facts: Facts, expected: bool) -> bool:
+def _may_call(facts: Facts, beside: bool) -> bool:
     """Words with capitals, five or more, whose letters are those of surnames and first names (`letters`).
 
-    So are those of villages far away: a dozen words or less count beside a column that names people.
+    So are those of villages far away: a dozen words or less count only beside a column that names people. There
+    it is enough that single words, eight or more, look no more like other words than like names.
     """
-    if not expected or not _in_words(facts) or facts.distinct < _CALLED:
+    if not _in_words(facts) or facts.distinct < _CALLED or not (beside or facts.distinct > CODES):
         return False
     some = facts.texts[:300]
-    if not all(t[:1].isupper() and len(t) > 3 and not any(c.isdigit() for c in t) for t in some):
+    called = [t for t in some if t[:1].isupper() and len(t) > 2 and not any(c.isdigit() for c in t)]
+    alike = name_like(some) if len(called) >= 0.95 * len(some) else None
+    if alike is None or sum(len(t) > 3 for t in some) < 0.8 * len(some):
         return False
-    alike = name_like(some)
-    return alike is not None and alike >= (_ALIKE if facts.distinct > CODES else _VERY_MUCH)
+    if beside and len(some) >= _SINGLE and all(" " not in t and not _is_known(t) for t in some):
+        return alike >= 0
+    return alike >= (_ALIKE if facts.distinct > CODES else _VERY_MUCH)
+
+
+def _is_known(text: str) -> bool:
+    """Whether it is a word that says something."""
+    return text.lower() in WORDS or text.lower() in NEUTRAL
 
 
 def _may_number(facts: Facts, reading: Reading) -> bool:
@@ -190,15 +199,20 @@ def _may_sign(facts: Facts) -> bool:
     return len(facts.widths) == 1 and max(facts.widths) <= 3 and vowels <= _VOWELS
 
 
-def _may_code(facts: Facts) -> bool:
-    """Letters and four digits or more, always at the same places, and not a few."""
+def _may_code(facts: Facts, reading: Reading) -> bool:
+    """Letters and four digits or more, always at the same places, and not a few.
+
+    Two digits, where the name ends as a number's.
+    """
     if not _in_words(facts) or facts.distinct < _NUMBERS:
         return False
     some = facts.texts[:300]
     if all(t.isdigit() for t in some):
         return False  # with zeros in front, as codes of places have
-    return len({_LETTER.sub("a", _DIGIT.sub("9", t)) for t in some}) <= max(1, 0.1 * len(some)) and all(
-        sum(c.isdigit() for c in t) >= 4 for t in some
+    ends = "".join(w for w in reading.words if not w.isdigit()).endswith(_ENDS)
+    forms = {_LETTER.sub("a", _DIGIT.sub("9", t)) for t in some}
+    return len(forms) <= max(1, 0.1 * len(some)) and all(
+        sum(c.isdigit() for c in t) >= (2 if ends else 4) for t in some
     )
 
 
@@ -210,8 +224,8 @@ def _in_words(facts: Facts) -> bool:
 
 def _like_sexes(facts: Facts) -> bool:
     """1 and 2, or two words, neither of them rare, that are no yes and no."""
-    if facts.distinct != 2:
-        return False
+    if facts.distinct != 2 or facts.filled < 0.5 * facts.rows:
+        return False  # of most people it is known
     texts = {t.lower().removesuffix(".0") for t in facts.texts}
     if facts.is_whole_number:
         return texts == {"1", "2"}

@@ -162,6 +162,10 @@ def _by_direct_name(facts: Facts, reading: Reading) -> Clue | None:
         return None
     if known_values.addresses(facts.texts):
         return Clue(Role.IDENTIFIER, LIKELY, "the values look like streets with numbers")
+    if person_names.initials(facts.texts):
+        return Clue(Role.IDENTIFIER, LIKELY, "the values look like the initials of people")
+    if not (elsewhere or "place" in reading) and person_names.by_surname(facts.texts) and facts.distinct >= 5:
+        return Clue(Role.IDENTIFIER, LIKELY, "the values are surnames before first names")
     if person_names.titled(facts.texts[:500]):
         return Clue(Role.IDENTIFIER, LIKELY, "most values begin with the title of a person")
     called = word in _NAME  # the name of a supporter of a treatment

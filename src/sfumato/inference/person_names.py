@@ -36,6 +36,7 @@ _BY_SURNAME = re.compile(r"([^\W\d_][^\W\d_'’.-]+(?: [^\W\d_][^\W\d_'’-]+)?)
 _INITIALED = re.compile(  # Melnyk T. H., J.-P. Martin; in any script
     r"[^\W\d_][^\W\d_'’-]{2,},? ([^\W\d_]\.[ -]?){1,3}|([^\W\d_]\.[ -]?){1,3}[^\W\d_][^\W\d_'’-]{2,}"
 )
+_POINTED = re.compile(r"([A-ZÀ-ÞΑ-ΩА-ЯІЇЄ]\. ?){2,4}")
 _DEGREE = re.compile(
     r"[^\W\d_]{2,},? (MD|DO|RN|NP|PA|PA-C|PhD|DDS|DMD|MBBS|FRCS|CRNA|LCSW|PharmD|DPT|APRN|FNP|CNM|BSN|RPh)$"
 )
@@ -96,6 +97,13 @@ def eastern(values: Sequence[str]) -> bool:
     return len(values) >= 5 and len(first) >= 0.9 * len(values) and len(set(first)) >= 4
 
 
+def initials(values: Sequence[str]) -> bool:
+    """Whether nearly all are two to four capitals with points: A.L., J. M.; i.v. is a way to give a drug."""
+    looked = values[:500]
+    fitting = sum(_POINTED.fullmatch(v.strip()) is not None for v in looked)
+    return len(looked) >= _FEW and fitting >= 0.9 * len(looked)
+
+
 def by_surname(values: Sequence[str]) -> bool:
     """Whether nearly all are a surname, a comma and a first name or letters, with a degree or without."""
     cells = [_BY_SURNAME.fullmatch(v.strip()) for v in values]
@@ -121,7 +129,7 @@ def _after_short_words(values: Sequence[str]) -> bool:
 
 def _after_ranks(values: Sequence[str]) -> bool:
     """A rank in a few letters that several share, and a word with the letters of a name: OA Brunner."""
-    cells = [v.split() for v in values[:500]]
+    cells = [v.replace(".", "", 1).split() for v in values[:500]]
     if not all(len(c) == 2 and 2 <= len(c[0]) <= 4 and c[0].isalpha() and _is_name(c[1]) for c in cells):
         return False
     ranks, last = {c[0].lower() for c in cells}, {c[1] for c in cells}
