@@ -14,11 +14,10 @@ from sfumato.inference.clues import UNSURE, Clue
 from sfumato.inference.evidence import CODES, YES_NO, signs, weigh
 from sfumato.inference.facts import Facts
 from sfumato.inference.known_values import age_bands, answers
-from sfumato.inference.letters import name_like
 from sfumato.inference.names import Reading, words
 from sfumato.inference.ranges import like_ages, like_weeks, like_years
-from sfumato.inference.vocabulary import NEUTRAL, WORDS, word_set
-from sfumato.schema import Kind, Role
+from sfumato.inference.suspects import in_words, suspected, weakly_named
+from sfumato.schema import Role
 from sfumato.sources import is_text
 
 NOT_EXPLAINED = "neither name nor values say what it is"
@@ -28,18 +27,6 @@ _BATTERY = 6  # columns of one start and the same three values or more: a batter
 _TELLING = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
 _MOST = 20  # more columns that nobody explained cannot all be made more general
 _NUMBERED = re.compile(r"([A-Za-z]{1,3})_?\d")  # the letters of a section, and a number
-_WORDS, _OFTEN = 100, 0.2  # different words, and per filled cell, from which on they may be names
-_LONG, _DIGITS, _NUMBERS = 5, 7, 20  # of a number, and different ones
-_ENDS = ("no", "nr", "num", "nbr", "id")  # of a number's name, whatever stands before
-_CALLED, _SINGLE = 5, 8  # names
-_ALIKE, _VERY_MUCH = 1.5, 2.5  # log odds of letters, a word
-_SIGNS = 15  # of people
-_VOWELS = 0.3  # of the letters of initials at most; words have more
-_TONGUES = word_set(
-    "en de fr es it pt nl pl sv fi da nb nn no ru uk ar so et lv lt cs sk hu ro bg el tr sq hr sr zh ja ko vi hi ur fa"
-)
-_DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
-_CODE = word_set("code codes cod kod kodu kode cd codigo codice kodas kods sifra")
 _HOUSEHOLDS = 30  # kinds of households
 _STEM = re.compile(r"[\d_.\- ]*[a-zA-Z]?[\d_.\- ]*$")  # what numbers an item: q4_1, h02a, v.7
 _AGES = "numbers as ages are, and no other column says them"
@@ -67,6 +54,7 @@ def safer(
     roles |= dict.fromkeys(battery, Role.SENSITIVE)
     found = {name: _unsure(Role.SENSITIVE, "one of a battery of questions") for name in battery}
     open_ = [name for name in open_ if name not in battery]
+    suspects = suspected(facts, readings, clues, open_)
     for name in open_:
         bare = not readings[name].about  # a name that says something else is not searched for these
         if bare and not aged and (like_ages(facts[name]) or age_bands(facts[name].texts)):
@@ -81,27 +69,15 @@ def safer(
         if (
             readings[name].first("household")
             and 2 < facts[name].distinct <= _HOUSEHOLDS
-            and _in_words(facts[name])
+            and in_words(facts[name])
         ):
             found[name] = _unsure(Role.QUASI_IDENTIFIER, "something of the household")
             continue
         if like_years(facts[name]) or like_weeks(facts[name]):
             found[name] = _unsure(Role.QUASI_IDENTIFIER, "numbers as years of something are")
             continue
-        if _may_name(facts[name]):
-            found[name] = _unsure(Role.IDENTIFIER, "so many different words may name people")
-            continue
-        if _may_number(facts[name], readings[name]):
-            found[name] = _unsure(Role.IDENTIFIER, "numbers so long may be those of people")
-            continue
-        if _may_call(facts[name], _beside_people(name, clues | found)):
-            found[name] = _unsure(Role.IDENTIFIER, "words with the letters of names of people")
-            continue
-        if _may_sign(facts[name]):
-            found[name] = _unsure(Role.IDENTIFIER, "so many short signs may be those of people")
-            continue
-        if _may_code(facts[name], readings[name]):
-            found[name] = _unsure(Role.IDENTIFIER, "so many codes of one form may be those of people")
+        if name in suspects:
+            found[name] = _unsure(Role.IDENTIFIER, suspects[name])
             continue
         seen = signs(name, facts, roles)
         seen += ["it is asked with the age"] * (name in about_who)
@@ -114,6 +90,7 @@ def safer(
             what = "health" if related is Role.SENSITIVE else "what others know"
             seen.append(f"{what} under names like its name")
         found[name] = _unsure(*weigh(seen))
+    found |= weakly_named(facts, readings, clues, suspects)
     known = [name for name, clue in found.items() if clue.role is Role.QUASI_IDENTIFIER]
     many = known if len(known) > _MOST else []
     return found | {name: _unsure(Role.SENSITIVE, "one of many such columns") for name in many}
@@ -122,104 +99,6 @@ def safer(
 def _tells(facts: Facts) -> bool:
     """Whether rows differ: in their values, or in that some have one and others none."""
     return facts.distinct >= 2 or 0 < facts.filled < facts.rows
-
-
-def _may_name(facts: Facts) -> bool:
-    """So many different words that they hardly name anything but people, or what people say."""
-    some = facts.texts[:200]
-    spelt = sum(not any(c.isdigit() for c in t) for t in some) > 0.5 * len(some)  # codes have digits
-    return _in_words(facts) and spelt and facts.distinct >= _WORDS and facts.share_distinct >= _OFTEN
-
-
-def _beside_people(name: str, clues: Mapping[str, Clue]) -> bool:
-    """Whether the column right before or after names people."""
-    order = list(clues)
-    at = order.index(name)
-    beside = order[max(0, at - 1) : at] + order[at + 1 : at + 2]
-    return any(clues[n].role in (Role.IDENTIFIER, Role.PERSON) for n in beside)
-
-
-def _may_call(facts: Facts, beside: bool) -> bool:
-    """Words with capitals, five or more, whose letters are those of surnames and first names (`letters`).
-
-    So are those of villages far away: a dozen words or less count only beside a column that names people. There
-    it is enough that single words, eight or more, look no more like other words than like names.
-    """
-    if not _in_words(facts) or facts.distinct < _CALLED or not (beside or facts.distinct > CODES):
-        return False
-    some = facts.texts[:300]
-    called = [t for t in some if t[:1].isupper() and len(t) > 2 and not any(c.isdigit() for c in t)]
-    alike = name_like(some) if len(called) >= 0.95 * len(some) else None
-    if alike is None or sum(len(t) > 3 for t in some) < 0.8 * len(some):
-        return False
-    if beside and len(some) >= _SINGLE and all(" " not in t and not _is_known(t) for t in some):
-        return alike >= 0
-    return alike >= (_ALIKE if facts.distinct > CODES else _VERY_MUCH)
-
-
-def _is_known(text: str) -> bool:
-    """Whether it is a word that says something."""
-    return text.lower() in WORDS or text.lower() in NEUTRAL
-
-
-def _may_number(facts: Facts, reading: Reading) -> bool:
-    """Whole numbers of one length, seven digits or more (four if the name ends as a number's), and not a few.
-
-    Five digits, where the name says no code.
-    """
-    if not facts.is_whole_number or len(facts.widths) > 1 or facts.distinct < _NUMBERS or facts.is_day:
-        return False
-    ends = "".join(w for w in reading.words if not w.isdigit()).endswith(_ENDS)
-    digits = 4 if "number" in reading or ends else _DIGITS
-    coded = not _CODE.isdisjoint(reading.words)
-    if min(facts.widths) >= digits:
-        return True
-    return min(facts.widths) >= _LONG and not coded
-
-
-def _may_sign(facts: Facts) -> bool:
-    """Two or three letters, as people sign: JT, KM, ALB.
-
-    In capitals where there are more of them than kinds of most things; fewer, where all are of one length and
-    vowels are rare, as in initials (codes are cut from words: MED, SUR, OBS); or in small letters.
-    """
-    if not _in_words(facts) or facts.distinct < _CALLED:
-        return False
-    some = facts.texts[:300]
-    if not all(2 <= len(t) <= 4 and t.isalpha() and t.isascii() for t in some):
-        return False
-    small = {t.lower() for t in some}
-    if not all(t.isupper() for t in some):
-        plain = sum(t.title() == t or t in WORDS or t in NEUTRAL for t in some)
-        return facts.distinct < _SIGNS and plain < 0.4 * len(some) and len(small & _TONGUES) < 0.6 * len(some)
-    if facts.distinct >= _SIGNS:
-        return all(len(t) <= 3 for t in some)
-    signs = "".join(small)
-    vowels = sum(c in "aeiou" for c in signs) / len(signs)
-    return len(facts.widths) == 1 and max(facts.widths) <= 3 and vowels <= _VOWELS
-
-
-def _may_code(facts: Facts, reading: Reading) -> bool:
-    """Letters and four digits or more, always at the same places, and not a few.
-
-    Two digits, where the name ends as a number's.
-    """
-    if not _in_words(facts) or facts.distinct < _NUMBERS:
-        return False
-    some = facts.texts[:300]
-    if all(t.isdigit() for t in some):
-        return False  # with zeros in front, as codes of places have
-    ends = "".join(w for w in reading.words if not w.isdigit()).endswith(_ENDS)
-    forms = {_LETTER.sub("a", _DIGIT.sub("9", t)) for t in some}
-    return len(forms) <= max(1, 0.1 * len(some)) and all(
-        sum(c.isdigit() for c in t) >= (2 if ends else 4) for t in some
-    )
-
-
-def _in_words(facts: Facts) -> bool:
-    """Words, no numbers or days stored as text."""
-    named = is_text(facts.levels.type) and facts.kind is Kind.NOMINAL
-    return named and not facts.is_number and not facts.is_day
 
 
 def _like_sexes(facts: Facts) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.inference import known_values, person_names, shapes
 from sfumato.inference.check_digits import BIRTH_NUMBERS, checked_numbers
@@ -17,6 +16,14 @@ from sfumato.inference.clues import LIKELY, SURE, UNSURE, Clue, share
 from sfumato.inference.codes import code_system
 from sfumato.inference.facts import Facts
 from sfumato.inference.names import Reading
+from sfumato.inference.numbering import (
+    given_out,
+    in_blocks,
+    like_numbers,
+    never_twice,
+    too_long_to_count,
+    too_many_to_count,
+)
 from sfumato.inference.ranges import written_days
 from sfumato.inference.staff import of_staff
 from sfumato.inference.vocabulary import word_set
@@ -51,8 +58,6 @@ _MEASURED = (
     "money", "income", "lab", "vital", "body", "weight", "weightname", "replicate", "age", "stay",
     "count", "days", "months", "symptom", "health",
 )  # fmt: skip
-_FAR = 500_000  # numbers given out from 1 on
-_PAIRS = 30  # of equal numbers, by chance
 NEVER_TWICE = "whole numbers of which none occurs twice"
 IN_A_ROW = "whole numbers one after the other"
 LETTERS_AND_DIGITS = "letters and digits of one length that repeat"
@@ -145,7 +150,7 @@ def _by_direct_name(facts: Facts, reading: Reading) -> Clue | None:
         and (own or not elsewhere)
         and not of_place
         and facts.kind is not Kind.FLAG
-        and ("count" not in reading or _too_many_to_count(facts))
+        and ("count" not in reading or too_many_to_count(facts))
     ):
         varied = facts.distinct >= _FEW and max(facts.widths) >= 5
         # Four names, or twenty codes, are not of 500 people.
@@ -225,14 +230,14 @@ def _named(
     if elsewhere and not person and not by_rows:
         return _of_the_insured(facts, reading, word)
     last = next((w for w in reversed(reading.words) if not w.isdigit()), "") == word
-    if word in _QUANTITY and not noun and not (unique and _like_numbers(facts)) and not last:
+    if word in _QUANTITY and not noun and not (unique and like_numbers(facts)) and not last:
         return None
     if unique:
         return Clue(Role.IDENTIFIER, SURE, f"{said} in the name, and {_different(facts)}")
     if elsewhere and "personnumber" not in reading and not (person and facts.share_distinct > 0.02):
         return None
     enough = facts.distinct >= _FEW or facts.rows < 200
-    how_many = word in _QUANTITY and _before(reading, word, noun) and not _like_numbers(facts)
+    how_many = word in _QUANTITY and _before(reading, word, noun) and not like_numbers(facts)
     if person and enough and not how_many:
         return Clue(Role.PERSON, SURE, f"{said} in the name, and values repeat: {_different(facts)}")
     if last and reading.only("number") and facts.distinct >= _FEW:
@@ -241,7 +246,7 @@ def _named(
         )
     if noun or not elsewhere:
         many = facts.distinct >= _MANY and facts.share_distinct >= 0.05
-        many = many and (_like_numbers(facts) or (last and facts.distinct >= 2 * _MANY))
+        many = many and (like_numbers(facts) or (last and facts.distinct >= 2 * _MANY))
         if many:
             return Clue(Role.PERSON, LIKELY, f"{said} in the name, and values repeat: {_different(facts)}")
     return None
@@ -280,14 +285,14 @@ def _by_values(facts: Facts, reading: Reading, unique: bool) -> Clue | None:
         if facts.filled < _FEW or facts.kind is Kind.ORDINAL:
             return None
         numbered = reading.only("count", "person", "record", "number", "direct", "thing")
-        numbered = numbered and _too_many_to_count(facts)
+        numbered = numbered and too_many_to_count(facts)
         measured = reading.first(*(c for c in _MEASURED if c != "count" or not numbered))
         many = unique or (facts.distinct >= _MANY and facts.share_distinct >= 0.01)
-        if measured and not (many and _too_long_to_count(facts, reading)) and not _never_twice(facts):
+        if measured and not (many and too_long_to_count(facts, reading)) and not never_twice(facts):
             return None
         if unique and np.ptp(numbers) <= 1.5 * facts.distinct and "date" not in reading:
             return Clue(Role.IDENTIFIER, LIKELY, f"{IN_A_ROW}, {_different(facts)}")
-        if _never_twice(facts) and "date" not in reading:
+        if never_twice(facts) and "date" not in reading:
             why = f"{NEVER_TWICE}, where chance would repeat many: {_different(facts)}"
             return Clue(Role.IDENTIFIER, LIKELY, why)
         one_width = len(facts.widths) == 1 or (numbers.min() > 0 and numbers.max() < 10 * numbers.min())
@@ -304,7 +309,7 @@ def _by_values(facts: Facts, reading: Reading, unique: bool) -> Clue | None:
             digits = max(facts.widths)
             why = f"numbers of {digits} digits that repeat, as those of people do: {_different(facts)}"
             return Clue(Role.PERSON, UNSURE if reading.first(*_CODED) else LIKELY, why)
-        if facts.in_order and _in_blocks(facts) and not reading.first("date", "stratum", "psu", *_CODED):
+        if facts.in_order and in_blocks(facts) and not reading.first("date", "stratum", "psu", *_CODED):
             why = f"whole numbers that rise from row to row, as those of groups of rows: {_different(facts)}"
             return Clue(Role.PERSON, UNSURE, why)
         coded = reading.words[-1:] in (("cd",), ("code",), ("kode",), ("cod",))  # of something, not somebody
@@ -347,66 +352,6 @@ def _numbered(facts: Facts, reading: Reading, why: str, confidence: str) -> Clue
         return Clue(Role.QUASI_IDENTIFIER, UNSURE, f"{why}, and '{word}' in the name, {_different(facts)}")
     role = Role.PERSON if facts.distinct >= _FEW or facts.rows < 200 else Role.IDENTIFIER
     return Clue(role, confidence, f"{why}, and they repeat: {_different(facts)}")
-
-
-def _never_twice(facts: Facts) -> bool:
-    """Whole numbers that all differ, though so many from so short a range would repeat by chance.
-
-    Of n numbers drawn evenly from R about n(n-1)/2R pairs are the same, and more if they are not even: where
-    that is thirty or more, none happens with a chance below 1e-13, unless the numbers were given out.
-    """
-    if (
-        not facts.is_whole_number
-        or facts.distinct != facts.filled
-        or facts.filled < _MANY * 2
-        or facts.is_day
-    ):
-        return False
-    return facts.filled * (facts.filled - 1) / 2 / (float(np.ptp(facts.numbers)) + 1) >= _PAIRS
-
-
-def _too_long_to_count(facts: Facts, reading: Reading) -> bool:
-    """Nine digits or more, each row its own: no count or result has them, whatever the name says.
-
-    Eleven, for money: nobody has so much, and all of them as much.
-    """
-    least = 11 if reading.first("money", "income") else 9
-    return min(facts.widths) >= least and len(facts.widths) == 1
-
-
-def _too_many_to_count(facts: Facts) -> bool:
-    """Six digits or more in every row, a hundred of them: 'n' is short for number, not for how many."""
-    return facts.is_whole_number and min(facts.widths) >= 6 and facts.distinct >= 2 * _MANY
-
-
-def _in_blocks(facts: Facts) -> bool:
-    """Many numbers in a few rows each, with gaps: no column that a table is sorted by but those of ids."""
-    return facts.distinct >= 2 * _MANY and facts.share_distinct >= 0.1 and float(facts.counts.max()) <= _FEW
-
-
-def given_out(facts: Facts, one_width: bool) -> bool:
-    """1, 2, 3, ... without gaps, each about as often; or drawn from all numbers of as many digits."""
-    numbers = np.sort(facts.numbers)
-    if np.ptp(numbers) + 1 == facts.distinct:
-        return float(facts.counts.std()) < float(facts.counts.mean())
-    if numbers[-1] >= _FAR and numbers[0] >= 0 and not one_width:
-        return _is_even(numbers, 0.0, float(numbers[-1]))  # no amounts are
-    low = 10.0 ** (max(facts.widths) - 1)
-    if not one_width or low < 1_000 or numbers[0] < low:
-        return False
-    return _is_even(numbers, low, 10 * low)
-
-
-def _is_even(numbers: NDArray[np.float64], low: float, high: float) -> bool:
-    """Whether sorted numbers spread evenly (Kolmogorov-Smirnov: one even column in a hundred fails)."""
-    steps = np.arange(1, len(numbers) + 1) / len(numbers)
-    gap = float(np.abs((numbers - low) / (high - low) - steps).max())
-    return bool(gap < 1.63 / len(numbers) ** 0.5)
-
-
-def _like_numbers(facts: Facts) -> bool:
-    """Whether values look like the numbers of something: not the small ones that count."""
-    return not facts.is_number or facts.distinct >= 0.5 * facts.filled or min(facts.widths) >= 4
 
 
 def _different(facts: Facts) -> str:

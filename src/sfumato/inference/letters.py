@@ -1,8 +1,8 @@
 """How much a word looks like the name of a person, by its letters: for names that no list has.
 
-Two models of the letters of words, one learnt from first names and surnames, one from places, trades, nations,
-diseases and words of columns; how much likelier a word is under the first. A letter after three others counts as
-often as it was seen there, mixed with what follows two, one and none (Witten-Bell).
+Two models of the letters of words, one learnt from first names and surnames, one from places, trades,
+nations, diseases and words of columns; how much likelier a word is under the first. A letter after three
+others counts as often as it was seen there, mixed with what follows two, one and none (Witten-Bell).
 
 Letters alone do not decide: Lancaster is both. What a column holds is asked of many words together.
 """
@@ -18,13 +18,14 @@ from sfumato.inference.given_names import GIVEN
 from sfumato.inference.known_facts import FAITHS, HOMES, LANGUAGES, NATIONS, SCHOOLING, WORK
 from sfumato.inference.names import words
 from sfumato.inference.surnames import OTHERS, SURNAMES
-from sfumato.inference.vocabulary import PLAIN
+from sfumato.inference.vocabulary import PLAIN, word_set
 
 _BEFORE = 3  # letters
 _MOST = 6.0  # what one word can say
 _ALPHABET = 27
-_TITLES = frozenset(
-    "dr dra prof mr mrs ms miss frau herr schw sr sra sig dott dottssa mag mudr doc lek med ing phd md rn do np".split()
+_TITLES = word_set(
+    "dr dra prof mr mrs ms miss frau herr schw sr sra sig dott dottssa mag mudr doc lek med ing phd md rn "
+    "do np"
 )
 
 

@@ -171,7 +171,8 @@ def _outweighed(facts: Facts, reading: Reading, named: Clue, wanted: Clue | None
     if named.confidence == UNSURE:
         return not _is_shared_by_few(facts, reading, wanted)
     if named.why.startswith((identifiers.IN_A_ROW, identifiers.NEVER_TWICE)) and (
-        facts.filled >= _LONG or ("number" in reading and wanted.confidence == UNSURE)
+        (facts.filled >= _LONG and not reading.first("site", "place"))
+        or ("number" in reading and wanted.confidence == UNSURE)
     ):
         return False  # 2001, 2002, 2003: so nothing is distributed but the numbers of rows
     if named.why.startswith("numbers of"):

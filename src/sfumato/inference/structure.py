@@ -170,7 +170,7 @@ def _intervals(head: _Head, facts: Mapping[str, Facts], clues: Mapping[str, Clue
 
 
 def steady(sample: pa.Table, clues: Mapping[str, Clue]) -> dict[str, bool]:
-    """Of a table in which persons have several rows: which columns stay the same within a person, and which change.
+    """Where persons have several rows: which columns stay the same within a person, and which change.
 
     Columns between the two are left out. Nothing is said where fewer than two columns that are known stay the
     same: then the rows of a person have nothing in common, and the column may number something else.

@@ -1,7 +1,7 @@
-"""Surnames of many countries, and names of places and things of the same look: what letters of names are like.
+"""Surnames of many countries, and places and things that look like them: what letters of names are like.
 
-A model of letters (`letters`) learns from these lists what a surname looks like, so that one it has not read is
-told too. Small letters without accents. Neither list is complete, and none of their words decides by itself.
+A model of letters (`letters`) learns from these lists what a surname looks like, so that one it has not
+read is told too. Small letters without accents. Neither list is complete, and no word of them decides alone.
 """
 
 from __future__ import annotations
