@@ -1,4 +1,4 @@
-"""Columns whose names say nothing, and that name people: told by letters, signs, repetition and rows of a person."""
+"""Columns whose names say nothing, and that name people: told by letters, signs, repetition, rows of one."""
 
 from __future__ import annotations
 

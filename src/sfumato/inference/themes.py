@@ -11,6 +11,7 @@ from sfumato.inference.clues import LIKELY, SURE, UNSURE, Clue, share
 from sfumato.inference.codes import code_system
 from sfumato.inference.facts import Facts
 from sfumato.inference.names import Reading
+from sfumato.inference.senses import contradicted
 from sfumato.inference.vocabulary import WORDS, word_set
 from sfumato.schema import Kind, Role
 from sfumato.sources import is_text
@@ -279,6 +280,8 @@ def _wanted(facts: Facts, reading: Reading) -> Clue | None:
         return None
     word = reading.about[concept]
     known = reading.first("site", "insurance", "place", "work")
+    if contradicted(facts, concept, word):
+        return None
     if concept in ("health", "symptom") and known:
         return None  # a health centre, a health insurance
     if concept == "money" and "thing" in reading and not facts.is_number:
@@ -321,6 +324,8 @@ def _known(facts: Facts, reading: Reading) -> Clue | None:
         return None
     word = reading.about[concept]
     number = facts.kind is Kind.NUMERIC
+    if contradicted(facts, concept, word):
+        return None
     if (
         number
         and concept not in ("place", "stay")
