@@ -30,12 +30,14 @@ _LONG_NUMBER = 4  # digits: the number of a question, not of one of several item
 _QUESTION = re.compile(r"[A-Za-z]{1,3}_?\d{2,}\w*")  # ER32000, q101a
 _SHORTEST_DAY = 5  # signs: 1/1/9
 _DAYS = 3  # different values of a day that is not read as one
+_EIGHT = 8  # signs
 _CODES = 12  # different values of no weight
 _LONG = 200  # rows in which codes of a system repeat
 _AMOUNT = re.compile(r"[<>~±+-]? ?[$€£]? ?[\d.,' ]+ ?(%|[A-Za-zµ€]{1,3}(/[A-Za-z]{1,2})?)?")
 _WORD = re.compile(r"[^\W\d_]{3}")
 _LINKS = word_set("in of at by to for per is or de la le du des der die das von di del el")
 _COUNTS = word_set("number num count cnt total n anzahl nombre numero aantal")
+_OF_COLUMNS = word_set("column columns variable variables field fields spalte colonne columna colonna coluna")
 NOTHING_FILLED = "no filled cell to judge by"
 
 
@@ -213,6 +215,8 @@ def _is_own_text(facts: Facts) -> bool:
         return False
     if pair_or_time(facts.texts):
         return False
+    if len(facts.widths) == 1 and min(facts.widths) >= _EIGHT:
+        return True  # as no amounts are
     return sum(_AMOUNT.fullmatch(t) is None for t in facts.texts[:200]) > 0.5 * len(facts.texts[:200])
 
 
@@ -251,6 +255,8 @@ def _other(reading: Reading, facts: Facts) -> Clue:
     )  # a letter among others says nothing
     known = " of " in word or all(w in WORDS or w in NEUTRAL for w in read)  # of a survey's dictionary
     bare = word in _COUNTS and reading.only("number", "count", "thing")  # how many of what?
+    if word and reading.only("thing") and _OF_COLUMNS.intersection(reading.words):
+        word = ""  # column_7 is a name of nothing
     if word and (word not in GENERIC or way) and known and not bare and not _may_be_somebody(facts, word):
         return Clue(Role.OTHER, LIKELY, f"'{word}' in the name, and nothing that others know or want")
     return Clue(Role.OTHER, UNSURE, f"{fallback.NOT_EXPLAINED}: look twice")

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from sfumato.inference.clues import SURE, UNSURE, Clue
 from sfumato.inference.evidence import CODES
 from sfumato.inference.facts import Facts
+from sfumato.inference.known_values import is_area
 from sfumato.inference.letters import name_like
 from sfumato.inference.names import Reading
 from sfumato.inference.vocabulary import NEUTRAL, WORDS, word_set
@@ -25,7 +26,9 @@ _LONG, _DIGITS, _NUMBERS = 5, 7, 20  # of a number, and different ones
 _ENDS = ("no", "nr", "num", "nbr", "id")  # of a number's name, whatever stands before
 _CALLED, _SINGLE = 5, 8  # names
 _ALIKE, _VERY_MUCH = 1.5, 2.5  # log odds of letters, a word
+_MOSTLY = 0.8
 _SIGNS = 15  # of people
+_HARDLY = 0.1
 _VOWELS = 0.3  # of the letters of initials at most; words have more
 _TONGUES = word_set(
     "en de fr es it pt nl pl sv fi da nb nn no ru uk ar so et lv lt cs sk hu ro bg el tr sq hr sr zh ja ko "
@@ -111,7 +114,8 @@ def _may_call(facts: Facts, beside: bool) -> bool:
     alike = name_like(some) if len(called) >= 0.95 * len(some) else None
     if alike is None or sum(len(t) > 3 for t in some) < 0.8 * len(some):
         return False
-    if beside and len(some) >= _SINGLE and all(" " not in t and not _is_known(t) for t in some):
+    single = sum(" " not in t for t in some) >= _MOSTLY * len(some)
+    if beside and len(some) >= _SINGLE and single and not any(map(_is_known, some)):
         return alike >= 0
     return alike >= (_ALIKE if beside or facts.distinct > CODES else _VERY_MUCH)
 
@@ -155,7 +159,9 @@ def _may_sign(facts: Facts) -> bool:
         return all(len(t) <= 3 for t in some)
     signs = "".join(small)
     vowels = sum(c in "aeiou" for c in signs) / len(signs)
-    return len(facts.widths) == 1 and max(facts.widths) <= 3 and vowels <= _VOWELS
+    if is_area(some) or max(facts.widths) > 3:
+        return False
+    return vowels <= (_VOWELS if len(facts.widths) == 1 else _HARDLY)
 
 
 def _may_code(facts: Facts, reading: Reading) -> bool:

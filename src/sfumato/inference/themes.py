@@ -98,7 +98,8 @@ def _by_codes(facts: Facts, reading: Reading) -> Clue | None:
     loose = system.startswith("NDC") and not any(
         "-" in t for t in facts.texts[:20]
     )  # ten digits are many things
-    if not system or (loose and (not reading.first("drug") or facts.share_distinct > 0.5)):
+    short = len(reading.first("drug")) <= 3 and "ndc" not in reading.words  # so are the numbers of doctors
+    if not system or (loose and (short or facts.share_distinct > 0.5)):
         return None
     return Clue(Role.SENSITIVE, SURE if hinted else LIKELY, f"the values look like {system}")
 
