@@ -15,8 +15,7 @@ from sfumato.inference.check_digits import BIRTH_NUMBERS, checked_numbers
 from sfumato.inference.clues import LIKELY, SURE, UNSURE, Clue, share
 from sfumato.inference.codes import code_system
 from sfumato.inference.facts import Facts
-from sfumato.inference.names import Reading
-from sfumato.inference.numbering import (
+from sfumato.inference.issued_numbers import (
     given_out,
     in_blocks,
     like_numbers,
@@ -24,6 +23,7 @@ from sfumato.inference.numbering import (
     too_long_to_count,
     too_many_to_count,
 )
+from sfumato.inference.names import Reading
 from sfumato.inference.ranges import written_days
 from sfumato.inference.staff import of_staff
 from sfumato.inference.vocabulary import word_set
