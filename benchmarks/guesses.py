@@ -4,7 +4,7 @@
 from the folder named by SFUMATO_DATA, made-up ones are made here, the samples come with the product. Rules
 are changed for failures in files of `tuned.txt` only; of `held.txt` only the sums are looked at. `fresh.txt`
 has files of ten languages that were written later to see how the rules do on files of others, and so have
-`unseen_1.txt` to `unseen_19.txt`, with public tables (SFUMATO_RDATASETS names a copy of Rdatasets' folder
+`unseen_1.txt` to `unseen_23.txt`, with public tables (SFUMATO_RDATASETS names a copy of Rdatasets' folder
 csv): what the first looks found is told in docs/guesses.md, since then they are tuned on too, except
 `unseen_9.txt`, of which only the sums are looked at.
 
@@ -24,8 +24,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-import pyarrow as pa
 
 import sfumato as sf
 from sfumato.description import roles_of
@@ -62,6 +60,10 @@ TABLES = (
     "unseen_17",
     "unseen_18",
     "unseen_19",
+    "unseen_20",
+    "unseen_21",
+    "unseen_22",
+    "unseen_23",
     "held",
 )
 UNTOUCHED = (
@@ -110,8 +112,8 @@ class File:
                 rows = getattr(sf.samples, self.name)(self.rows, seed=1).to_arrow()
                 return sf.scan(rows, keep_text=True)
             maker = Maker(self.rows, zlib.crc32(self.name.encode()))
-            made = {column.name: maker.column(column.recipe) for column in self.columns}
-            return sf.scan(pa.table(made), keep_text=True)
+            made = maker.table({column.name: column.recipe for column in self.columns})
+            return sf.scan(made, keep_text=True)
 
 
 def files(name: str) -> Iterator[File]:

@@ -91,12 +91,15 @@ def test_numbers_that_many_people_share_name_nobody() -> None:
     schema = _survey(
         {
             "patient_id": rng.integers(10**7, 10**8, 1_000)[rng.integers(0, 1_000, 3_000)],
-            "prod": products[rng.integers(0, 150, 3_000)],
+            "product_group": products[rng.integers(0, 150, 3_000)],
+            "xprs": products[rng.integers(0, 150, 3_000)],
         }
     )
     assert str(schema["patient_id"].role) == "person"
-    assert str(schema["prod"].role) == "quasi-identifier"
-    assert "share" in schema["prod"].reason
+    assert str(schema["product_group"].role) == "quasi-identifier"
+    assert "share" in schema["product_group"].reason
+    assert str(schema["xprs"].role) == "identifier"  # nothing says of what: doctors' numbers are shared too
+    assert "of those who treat" in schema["xprs"].reason
 
 
 def test_labels_of_a_file_say_what_its_codes_do_not() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import string
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -43,15 +43,30 @@ class Maker:
     def __init__(self, rows: int, seed: int) -> None:
         self.rows = rows
         self.rng = np.random.default_rng(seed)
+        self.columns: dict[str, list[Any]] = {}
 
-    def column(self, recipe: str) -> pa.Array:
+    def table(self, recipes: Mapping[str, str]) -> pa.Table:
+        """Several columns, each from its recipe."""
+        return pa.table({name: self.column(recipe, name) for name, recipe in recipes.items()})
+
+    def column(self, recipe: str, name: str = "") -> pa.Array:
         """The column a recipe describes; '~0.3' at its end leaves three cells of ten empty."""
         recipe, _, empty = recipe.partition("~")
-        values = self._made(recipe.strip().split(), self.rows)
+        values = (
+            self._by(recipe.split()) if recipe.startswith("by ") else self._made(recipe.split(), self.rows)
+        )
+        self.columns[name.replace(" ", "_")] = values
         if empty:
             gone = self.rng.random(self.rows) < float(empty)
             values = [None if g else v for v, g in zip(values, gone, strict=True)]
         return pa.array(values)
+
+    def _by(self, recipe: list[str]) -> list[Any]:
+        """'by patient pick 1|2': rows that have one value in a column made before have one here."""
+        keys = self.columns[recipe[1]]
+        levels = list(dict.fromkeys(keys))
+        values = dict(zip(levels, self._made(recipe[2:], len(levels)), strict=True))
+        return [values[key] for key in keys]
 
     def _made(self, recipe: list[str], n: int) -> list[Any]:
         name, *args = recipe

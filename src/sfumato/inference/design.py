@@ -23,7 +23,7 @@ def survey_weight(facts: Facts, reading: Reading) -> Clue | None:
     """A survey weight by name; 'weight' alone only if no body weighs that much."""
     numeric = facts.is_number and facts.distinct >= 2 and facts.kind is not Kind.FLAG
     word = reading.first("weightname", "replicate")
-    if word and numeric and float(facts.numbers.max()) > 0:
+    if word and numeric and float(facts.numbers.max()) > 0 and not _as_a_scale(facts, word):
         what = "a replicate weight" if "weightname" not in reading else "a survey weight"
         return Clue(Role.WEIGHT, SURE, f"'{word}' in the name says {what}")
     if numeric and _WEIGHTED.search(facts.name) and _is_fine(facts) and not reading.first(*_BODY):
@@ -62,6 +62,14 @@ def survey_weight(facts: Facts, reading: Reading) -> Clue | None:
         )
     why = f"'{word}' is read as the weight of a body: set role = \"weight\" if it is a survey weight"
     return Clue(Role.SENSITIVE, LIKELY, why)
+
+
+def _as_a_scale(facts: Facts, word: str) -> bool:
+    """Numbers as bodies weigh, with one decimal: 'prwt' may be the weight before something."""
+    if len(word) > 5 or facts.is_whole_number or facts.share_distinct > 0.5:
+        return False
+    rounded = np.abs(facts.numbers * 10 - np.round(facts.numbers * 10)).max() < 1e-6
+    return bool(rounded) and 30 <= facts.median() <= 130
 
 
 def _is_fine(facts: Facts, places: int = 2) -> bool:

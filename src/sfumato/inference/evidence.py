@@ -46,6 +46,8 @@ WEIGHTS = {
     "the same values right before it, about health": 0.3, "health under names like its name": 0.3,
     "what others know under names like its name": -0.2, "the same values right before it, known": -0.3,
     "the same values right after it, known": -0.8, "it is asked with the age": -1.3,
+    # whether it stays with the person (set by hand: few labelled files have persons of several rows)
+    "the same in all rows of a person": -0.7, "other values in each row of a person": 1.2,
     # where it stands
     "in the last third": 0.5, "a table about health": 0.5, "a table of both": 0.3, "in the middle third": 0.2,
     "in the first third": -0.6,

@@ -13,12 +13,11 @@ from collections.abc import Mapping
 from sfumato.inference.clues import UNSURE, Clue
 from sfumato.inference.evidence import CODES, YES_NO, signs, weigh
 from sfumato.inference.facts import Facts
-from sfumato.inference.identifiers import given_out
 from sfumato.inference.known_values import age_bands, answers
 from sfumato.inference.names import Reading, words
 from sfumato.inference.ranges import like_ages, like_weeks, like_years
-from sfumato.inference.vocabulary import word_set
-from sfumato.schema import Kind, Role
+from sfumato.inference.suspects import in_words, suspected, weakly_named
+from sfumato.schema import Role
 from sfumato.sources import is_text
 
 NOT_EXPLAINED = "neither name nor values say what it is"
@@ -28,12 +27,6 @@ _BATTERY = 6  # columns of one start and the same three values or more: a batter
 _TELLING = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
 _MOST = 20  # more columns that nobody explained cannot all be made more general
 _NUMBERED = re.compile(r"([A-Za-z]{1,3})_?\d")  # the letters of a section, and a number
-_WORDS, _OFTEN = 100, 0.2  # different words, and per filled cell, from which on they may be names
-_DIGITS, _NUMBERS = 7, 20  # of a number, and different ones
-_ENDS = ("no", "nr", "num", "nbr", "id")  # of a number's name, whatever stands before
-_SIGNS = 15  # of people
-_DIGIT = re.compile(r"\d")
-_CODE = word_set("code codes cod kod kodu kode cd codigo codice kodas kods sifra")
 _HOUSEHOLDS = 30  # kinds of households
 _STEM = re.compile(r"[\d_.\- ]*[a-zA-Z]?[\d_.\- ]*$")  # what numbers an item: q4_1, h02a, v.7
 _AGES = "numbers as ages are, and no other column says them"
@@ -41,9 +34,15 @@ _SEXES = "two values, and no other column says the sex"
 
 
 def safer(
-    facts: Mapping[str, Facts], readings: Mapping[str, Reading], clues: Mapping[str, Clue]
+    facts: Mapping[str, Facts],
+    readings: Mapping[str, Reading],
+    clues: Mapping[str, Clue],
+    steady: Mapping[str, bool] | None = None,
 ) -> dict[str, Clue]:
-    """The safer role of each column that nothing explains; nothing where no column is about people."""
+    """The safer role of each column that nothing explains; nothing where no column is about people.
+
+    steady: whether columns stay the same in all rows of a person, where that is known.
+    """
     open_ = [n for n, c in clues.items() if c.why.startswith(NOT_EXPLAINED) and _tells(facts[n])]
     if all(clue.role is Role.OTHER for clue in clues.values()) and not _asks_people(facts, open_):
         return {}
@@ -55,6 +54,7 @@ def safer(
     roles |= dict.fromkeys(battery, Role.SENSITIVE)
     found = {name: _unsure(Role.SENSITIVE, "one of a battery of questions") for name in battery}
     open_ = [name for name in open_ if name not in battery]
+    suspects = suspected(facts, readings, clues, open_)
     for name in open_:
         bare = not readings[name].about  # a name that says something else is not searched for these
         if bare and not aged and (like_ages(facts[name]) or age_bands(facts[name].texts)):
@@ -69,32 +69,28 @@ def safer(
         if (
             readings[name].first("household")
             and 2 < facts[name].distinct <= _HOUSEHOLDS
-            and _in_words(facts[name])
+            and in_words(facts[name])
         ):
             found[name] = _unsure(Role.QUASI_IDENTIFIER, "something of the household")
             continue
         if like_years(facts[name]) or like_weeks(facts[name]):
             found[name] = _unsure(Role.QUASI_IDENTIFIER, "numbers as years of something are")
             continue
-        if _may_name(facts[name]):
-            found[name] = _unsure(Role.IDENTIFIER, "so many different words may name people")
-            continue
-        if _may_number(facts[name], readings[name]):
-            found[name] = _unsure(Role.IDENTIFIER, "numbers so long may be those of people")
-            continue
-        if _may_sign(facts[name]):
-            found[name] = _unsure(Role.IDENTIFIER, "so many short signs may be those of people")
-            continue
-        if _may_code(facts[name]):
-            found[name] = _unsure(Role.IDENTIFIER, "so many codes of one form may be those of people")
+        if name in suspects:
+            found[name] = _unsure(Role.IDENTIFIER, suspects[name])
             continue
         seen = signs(name, facts, roles)
         seen += ["it is asked with the age"] * (name in about_who)
+        if steady and name in steady:
+            seen.append(
+                "the same in all rows of a person" if steady[name] else "other values in each row of a person"
+            )
         related = next((kin[key] for key in _ends(name) if key in kin), None)
         if related is not None:
             what = "health" if related is Role.SENSITIVE else "what others know"
             seen.append(f"{what} under names like its name")
         found[name] = _unsure(*weigh(seen))
+    found |= weakly_named(facts, readings, clues, suspects)
     known = [name for name, clue in found.items() if clue.role is Role.QUASI_IDENTIFIER]
     many = known if len(known) > _MOST else []
     return found | {name: _unsure(Role.SENSITIVE, "one of many such columns") for name in many}
@@ -105,55 +101,10 @@ def _tells(facts: Facts) -> bool:
     return facts.distinct >= 2 or 0 < facts.filled < facts.rows
 
 
-def _may_name(facts: Facts) -> bool:
-    """So many different words that they hardly name anything but people, or what people say."""
-    some = facts.texts[:200]
-    spelt = sum(not any(c.isdigit() for c in t) for t in some) > 0.5 * len(some)  # codes have digits
-    return _in_words(facts) and spelt and facts.distinct >= _WORDS and facts.share_distinct >= _OFTEN
-
-
-def _may_number(facts: Facts, reading: Reading) -> bool:
-    """Whole numbers of one length, seven digits or more (four if the name ends as a number's), and not a few.
-
-    Five digits, where they are spread as evenly as numbers that are given out, and the name says no code.
-    """
-    if not facts.is_whole_number or len(facts.widths) > 1 or facts.distinct < _NUMBERS or facts.is_day:
-        return False
-    ends = "".join(w for w in reading.words if not w.isdigit()).endswith(_ENDS)
-    digits = 4 if "number" in reading or ends else _DIGITS
-    coded = not _CODE.isdisjoint(reading.words)
-    return min(facts.widths) >= digits or (min(facts.widths) >= 5 and given_out(facts, True) and not coded)
-
-
-def _may_sign(facts: Facts) -> bool:
-    """Two or three capitals, more of them than there are kinds of most things: JT, KM, ALB."""
-    if not _in_words(facts) or facts.distinct < _SIGNS:
-        return False
-    return all(2 <= len(t) <= 3 and t.isalpha() and t.isupper() for t in facts.texts[:300])
-
-
-def _may_code(facts: Facts) -> bool:
-    """Letters and four digits or more, always at the same places, and not a few."""
-    if not _in_words(facts) or facts.distinct < _NUMBERS:
-        return False
-    some = facts.texts[:300]
-    if all(t.isdigit() for t in some):
-        return False  # with zeros in front, as codes of places have
-    return len({_DIGIT.sub("9", t) for t in some}) <= max(1, 0.1 * len(some)) and all(
-        sum(c.isdigit() for c in t) >= 4 for t in some
-    )
-
-
-def _in_words(facts: Facts) -> bool:
-    """Words, no numbers or days stored as text."""
-    named = is_text(facts.levels.type) and facts.kind is Kind.NOMINAL
-    return named and not facts.is_number and not facts.is_day
-
-
 def _like_sexes(facts: Facts) -> bool:
     """1 and 2, or two words, neither of them rare, that are no yes and no."""
-    if facts.distinct != 2:
-        return False
+    if facts.distinct != 2 or facts.filled < 0.5 * facts.rows:
+        return False  # of most people it is known
     texts = {t.lower().removesuffix(".0") for t in facts.texts}
     if facts.is_whole_number:
         return texts == {"1", "2"}

@@ -15,6 +15,14 @@ from sfumato.inference.check_digits import BIRTH_NUMBERS, checked_numbers
 from sfumato.inference.clues import LIKELY, SURE, UNSURE, Clue, share
 from sfumato.inference.codes import code_system
 from sfumato.inference.facts import Facts
+from sfumato.inference.issued_numbers import (
+    given_out,
+    in_blocks,
+    like_numbers,
+    never_twice,
+    too_long_to_count,
+    too_many_to_count,
+)
 from sfumato.inference.names import Reading
 from sfumato.inference.ranges import written_days
 from sfumato.inference.staff import of_staff
@@ -50,6 +58,7 @@ _MEASURED = (
     "money", "income", "lab", "vital", "body", "weight", "weightname", "replicate", "age", "stay",
     "count", "days", "months", "symptom", "health",
 )  # fmt: skip
+NEVER_TWICE = "whole numbers of which none occurs twice"
 IN_A_ROW = "whole numbers one after the other"
 LETTERS_AND_DIGITS = "letters and digits of one length that repeat"
 _NAME = word_set("name names nm nom noms nombre nome naam navn namn")
@@ -141,7 +150,7 @@ def _by_direct_name(facts: Facts, reading: Reading) -> Clue | None:
         and (own or not elsewhere)
         and not of_place
         and facts.kind is not Kind.FLAG
-        and ("count" not in reading or _too_many_to_count(facts))
+        and ("count" not in reading or too_many_to_count(facts))
     ):
         varied = facts.distinct >= _FEW and max(facts.widths) >= 5
         # Four names, or twenty codes, are not of 500 people.
@@ -158,6 +167,10 @@ def _by_direct_name(facts: Facts, reading: Reading) -> Clue | None:
         return None
     if known_values.addresses(facts.texts):
         return Clue(Role.IDENTIFIER, LIKELY, "the values look like streets with numbers")
+    if person_names.initials(facts.texts):
+        return Clue(Role.IDENTIFIER, LIKELY, "the values look like the initials of people")
+    if not (elsewhere or "place" in reading) and person_names.by_surname(facts.texts) and facts.distinct >= 5:
+        return Clue(Role.IDENTIFIER, LIKELY, "the values are surnames before first names")
     if person_names.titled(facts.texts[:500]):
         return Clue(Role.IDENTIFIER, LIKELY, "most values begin with the title of a person")
     called = word in _NAME  # the name of a supporter of a treatment
@@ -217,14 +230,14 @@ def _named(
     if elsewhere and not person and not by_rows:
         return _of_the_insured(facts, reading, word)
     last = next((w for w in reversed(reading.words) if not w.isdigit()), "") == word
-    if word in _QUANTITY and not noun and not (unique and _like_numbers(facts)) and not last:
+    if word in _QUANTITY and not noun and not (unique and like_numbers(facts)) and not last:
         return None
     if unique:
         return Clue(Role.IDENTIFIER, SURE, f"{said} in the name, and {_different(facts)}")
     if elsewhere and "personnumber" not in reading and not (person and facts.share_distinct > 0.02):
         return None
     enough = facts.distinct >= _FEW or facts.rows < 200
-    how_many = word in _QUANTITY and _before(reading, word, noun) and not _like_numbers(facts)
+    how_many = word in _QUANTITY and _before(reading, word, noun) and not like_numbers(facts)
     if person and enough and not how_many:
         return Clue(Role.PERSON, SURE, f"{said} in the name, and values repeat: {_different(facts)}")
     if last and reading.only("number") and facts.distinct >= _FEW:
@@ -233,7 +246,7 @@ def _named(
         )
     if noun or not elsewhere:
         many = facts.distinct >= _MANY and facts.share_distinct >= 0.05
-        many = many and (_like_numbers(facts) or (last and facts.distinct >= 2 * _MANY))
+        many = many and (like_numbers(facts) or (last and facts.distinct >= 2 * _MANY))
         if many:
             return Clue(Role.PERSON, LIKELY, f"{said} in the name, and values repeat: {_different(facts)}")
     return None
@@ -272,13 +285,16 @@ def _by_values(facts: Facts, reading: Reading, unique: bool) -> Clue | None:
         if facts.filled < _FEW or facts.kind is Kind.ORDINAL:
             return None
         numbered = reading.only("count", "person", "record", "number", "direct", "thing")
-        numbered = numbered and _too_many_to_count(facts)
+        numbered = numbered and too_many_to_count(facts)
         measured = reading.first(*(c for c in _MEASURED if c != "count" or not numbered))
         many = unique or (facts.distinct >= _MANY and facts.share_distinct >= 0.01)
-        if measured and not (many and _too_long_to_count(facts, reading)):
+        if measured and not (many and too_long_to_count(facts, reading)) and not never_twice(facts):
             return None
         if unique and np.ptp(numbers) <= 1.5 * facts.distinct and "date" not in reading:
             return Clue(Role.IDENTIFIER, LIKELY, f"{IN_A_ROW}, {_different(facts)}")
+        if never_twice(facts) and "date" not in reading:
+            why = f"{NEVER_TWICE}, where chance would repeat many: {_different(facts)}"
+            return Clue(Role.IDENTIFIER, LIKELY, why)
         one_width = len(facts.widths) == 1 or (numbers.min() > 0 and numbers.max() < 10 * numbers.min())
         short = max(facts.widths) < 6 and facts.distinct < facts.filled  # some repeat, as measurements do
         if unique and facts.filled >= 100 and not short and (max(facts.widths) >= 5 or one_width):
@@ -293,7 +309,7 @@ def _by_values(facts: Facts, reading: Reading, unique: bool) -> Clue | None:
             digits = max(facts.widths)
             why = f"numbers of {digits} digits that repeat, as those of people do: {_different(facts)}"
             return Clue(Role.PERSON, UNSURE if reading.first(*_CODED) else LIKELY, why)
-        if facts.in_order and _in_blocks(facts) and not reading.first("date", "stratum", "psu", *_CODED):
+        if facts.in_order and in_blocks(facts) and not reading.first("date", "stratum", "psu", *_CODED):
             why = f"whole numbers that rise from row to row, as those of groups of rows: {_different(facts)}"
             return Clue(Role.PERSON, UNSURE, why)
         coded = reading.words[-1:] in (("cd",), ("code",), ("kode",), ("cod",))  # of something, not somebody
@@ -336,43 +352,6 @@ def _numbered(facts: Facts, reading: Reading, why: str, confidence: str) -> Clue
         return Clue(Role.QUASI_IDENTIFIER, UNSURE, f"{why}, and '{word}' in the name, {_different(facts)}")
     role = Role.PERSON if facts.distinct >= _FEW or facts.rows < 200 else Role.IDENTIFIER
     return Clue(role, confidence, f"{why}, and they repeat: {_different(facts)}")
-
-
-def _too_long_to_count(facts: Facts, reading: Reading) -> bool:
-    """Nine digits or more, each row its own: no count or result has them, whatever the name says.
-
-    Eleven, for money: nobody has so much, and all of them as much.
-    """
-    least = 11 if reading.first("money", "income") else 9
-    return min(facts.widths) >= least and len(facts.widths) == 1
-
-
-def _too_many_to_count(facts: Facts) -> bool:
-    """Six digits or more in every row, a hundred of them: 'n' is short for number, not for how many."""
-    return facts.is_whole_number and min(facts.widths) >= 6 and facts.distinct >= 2 * _MANY
-
-
-def _in_blocks(facts: Facts) -> bool:
-    """Many numbers in a few rows each, with gaps: no column that a table is sorted by but those of ids."""
-    return facts.distinct >= 2 * _MANY and facts.share_distinct >= 0.1 and float(facts.counts.max()) <= _FEW
-
-
-def given_out(facts: Facts, one_width: bool) -> bool:
-    """1, 2, 3, ... without gaps, each about as often; or drawn from all numbers of as many digits."""
-    numbers = np.sort(facts.numbers)
-    if np.ptp(numbers) + 1 == facts.distinct:
-        return float(facts.counts.std()) < float(facts.counts.mean())
-    low = 10.0 ** (max(facts.widths) - 1)
-    if not one_width or low < 1_000 or numbers[0] < low:
-        return False
-    steps = np.arange(1, len(numbers) + 1) / len(numbers)
-    gap = float(np.abs((numbers - low) / (9 * low) - steps).max())
-    return bool(gap < 1.63 / len(numbers) ** 0.5)  # Kolmogorov-Smirnov: one even column in a hundred fails
-
-
-def _like_numbers(facts: Facts) -> bool:
-    """Whether values look like the numbers of something: not the small ones that count."""
-    return not facts.is_number or facts.distinct >= 0.5 * facts.filled or min(facts.widths) >= 4
 
 
 def _different(facts: Facts) -> str:

@@ -236,6 +236,12 @@ def known_words(values: Sequence[str], counts: Sequence[int]) -> str:
     return ""
 
 
+def is_area(values: Sequence[str]) -> bool:
+    """Whether most of a few short codes are those of countries or states."""
+    known = [v for v in values if v in _COUNTRY_PAIRS or v.lower() in _COUNTRY_CODES or v in _STATE_LETTERS]
+    return len(known) >= _MOST * len(values)
+
+
 def is_open(what: str) -> bool:
     """Whether a list has words of other meanings too: then a name that says something else counts more."""
     return what in _OPEN[1:]

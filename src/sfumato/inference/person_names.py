@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from sfumato.inference.given_names import GIVEN
+from sfumato.inference.letters import name_like
 from sfumato.inference.morphology import is_drug
 from sfumato.inference.names import words
 from sfumato.inference.vocabulary import word_set
@@ -32,11 +33,15 @@ _TITLE = re.compile(
 _PERSON = re.compile(r"(Dr\.? |Mrs?\.? |Ms\.? )?[A-ZÀ-Þ][\w'’-]+,? (([A-ZÀ-Þ]\.?|[A-ZÀ-Þ][\w'’-]+) ?){1,3}")
 _SHORT_WORDS = re.compile(r"([^\W\d_]{1,5}\.? ){1,2}[^\W\d_][\w'’-]+")  # N. Brennan, doc. MUDr. Laca
 _BY_SURNAME = re.compile(r"([^\W\d_][^\W\d_'’.-]+(?: [^\W\d_][^\W\d_'’-]+)?), ?[^\W\d_][\w.'’ -]{0,30}")
+_INITIALED = re.compile(  # Melnyk T. H., J.-P. Martin; in any script
+    r"[^\W\d_][^\W\d_'’-]{2,},? ([^\W\d_]\.[ -]?){1,3}|([^\W\d_]\.[ -]?){1,3}[^\W\d_][^\W\d_'’-]{2,}"
+)
+_POINTED = re.compile(r"([A-ZÀ-ÞΑ-ΩА-ЯІЇЄ]\. ?){2,4}")
 _DEGREE = re.compile(
     r"[^\W\d_]{2,},? (MD|DO|RN|NP|PA|PA-C|PhD|DDS|DMD|MBBS|FRCS|CRNA|LCSW|PharmD|DPT|APRN|FNP|CNM|BSN|RPh)$"
 )
 _EASTERN = frozenset(  # the most common ones
-    "王李張张刘劉陈陳杨楊黄黃赵趙吴吳周徐孙孫马馬朱胡郭何林罗羅郑鄭梁谢謝宋唐许許韩韓冯馮邓鄧曹彭曾肖田董袁潘于蒋蔣余杜叶葉程苏蘇"
+    "王李張张刘劉陈陳杨楊黄黃赵趙吴吳周徐孙孫马馬朱胡郭何林罗羅郑鄭梁谢謝宋唐许許韩韓冯馮邓鄧曹高彭曾肖田董袁潘于蒋蔣余杜叶葉程苏蘇"
     "魏吕呂丁任沈姚卢盧姜崔钟鍾谭譚陆陸汪范石廖贾賈韦韋夏付方邹鄒熊孟秦邱江尹薛闫段雷侯龙龍史陶贺賀顾顧毛郝龚龔邵万萬钱錢严嚴武戴莫孔向汤"
     "김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허유남심노하곽성차주우구민진엄"
 )
@@ -78,7 +83,11 @@ def titled(values: Sequence[str]) -> bool:
         return False
     if sum(_TITLE.match(v) is not None for v in values) > 0.6 * len(values) or degrees(values):
         return True
-    return len(values) >= 5 and _after_short_words(values)
+    if len(values) >= _FEW and sum(_INITIALED.fullmatch(v.strip()) is not None for v in values) >= 0.9 * len(
+        values
+    ):
+        return True
+    return len(values) >= 5 and (_after_short_words(values) or _after_ranks(values))
 
 
 def eastern(values: Sequence[str]) -> bool:
@@ -86,6 +95,13 @@ def eastern(values: Sequence[str]) -> bool:
     found = [v[0] for v in (value.strip().replace(" ", "") for value in values) if 2 <= len(v) <= 4]
     first = [sign for sign in found if sign in _EASTERN]
     return len(values) >= 5 and len(first) >= 0.9 * len(values) and len(set(first)) >= 4
+
+
+def initials(values: Sequence[str]) -> bool:
+    """Whether nearly all are two to four capitals with points: A.L., J. M.; i.v. is a way to give a drug."""
+    looked = values[:500]
+    fitting = sum(_POINTED.fullmatch(v.strip()) is not None for v in looked)
+    return len(looked) >= _FEW and fitting >= 0.9 * len(looked)
 
 
 def by_surname(values: Sequence[str]) -> bool:
@@ -109,6 +125,18 @@ def _after_short_words(values: Sequence[str]) -> bool:
     if len(cells) < 0.9 * len(values[:500]) or first & _NO_TITLES or len(first) > max(3, len(cells) // 4):
         return False
     return not any(is_drug(c[-1].lower()) for c in cells) and len({c[-1] for c in cells}) >= 5
+
+
+def _after_ranks(values: Sequence[str]) -> bool:
+    """A rank in a few letters that several share, and a word with the letters of a name: OA Brunner."""
+    cells = [v.replace(".", "", 1).split() for v in values[:500]]
+    if not all(len(c) == 2 and 2 <= len(c[0]) <= 4 and c[0].isalpha() and _is_name(c[1]) for c in cells):
+        return False
+    ranks, last = {c[0].lower() for c in cells}, {c[1] for c in cells}
+    if len(last) < 5 or len(last) < 1.5 * len(ranks) or ranks & _NO_TITLES:
+        return False
+    alike = name_like(sorted(last))
+    return alike is not None and alike >= 1.0
 
 
 def paired_words(values: Sequence[str]) -> bool:

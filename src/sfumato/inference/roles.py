@@ -30,11 +30,14 @@ _LONG_NUMBER = 4  # digits: the number of a question, not of one of several item
 _QUESTION = re.compile(r"[A-Za-z]{1,3}_?\d{2,}\w*")  # ER32000, q101a
 _SHORTEST_DAY = 5  # signs: 1/1/9
 _DAYS = 3  # different values of a day that is not read as one
+_EIGHT = 8  # signs
+_CODES = 12  # different values of no weight
 _LONG = 200  # rows in which codes of a system repeat
 _AMOUNT = re.compile(r"[<>~±+-]? ?[$€£]? ?[\d.,' ]+ ?(%|[A-Za-zµ€]{1,3}(/[A-Za-z]{1,2})?)?")
 _WORD = re.compile(r"[^\W\d_]{3}")
 _LINKS = word_set("in of at by to for per is or de la le du des der die das von di del el")
 _COUNTS = word_set("number num count cnt total n anzahl nombre numero aantal")
+_OF_COLUMNS = word_set("column columns variable variables field fields spalte colonne columna colonna coluna")
 NOTHING_FILLED = "no filled cell to judge by"
 
 
@@ -59,15 +62,27 @@ def guess_roles(facts: Sequence[Facts], sample: pa.Table | None = None) -> dict[
         return found
     by_name = {f.name: f for f in facts}
     found = structure.related(sample, by_name, readings, found)
-    return found | fallback.safer(by_name, readings, found)
+    steady = structure.steady(sample, found)
+    return found | fallback.safer(by_name, readings, found, steady)
 
 
 def readings_of(facts: Iterable[Facts], names: Sequence[str] | None = None) -> Mapping[str, Reading]:
     """What the names are about, together: a survey's dictionary shows in several of them."""
     facts = list(facts)
     several = names if names is not None else [f.name for f in facts]
-    known, start = dictionaries(several), _shared_start(several)
+    known, start = _fitting(dictionaries(several), facts), _shared_start(several)
     return {f.name: _after(start, f.name, reading_of(f.name, known, f.label), f.label) for f in facts}
+
+
+def _fitting(found: Sequence[Dictionary], facts: Sequence[Facts]) -> list[Dictionary]:
+    """The dictionaries that the values do not contradict: V005 is no weight if it is 1 to 6."""
+    kept = []
+    for survey in found:
+        weights = [f for f in facts if f.filled and "weightname" in meaning(f.name, [survey])[1]]
+        wrong = sum(f.filled >= _LONG and (f.distinct <= _CODES or not f.is_number) for f in weights)
+        if 2 * wrong <= len(weights):
+            kept.append(survey)
+    return kept
 
 
 def _shared_start(names: Sequence[str]) -> str:
@@ -123,7 +138,7 @@ def role_of(facts: Facts, reading: Reading) -> Clue:
         _outweighed(facts, reading, named, wanted) or (sampled and _by_form(named))
     ):
         return named
-    return wanted or _unread_day(facts, reading) or _remark(facts, reading) or _other(reading)
+    return wanted or _unread_day(facts, reading) or _remark(facts, reading) or _other(reading, facts)
 
 
 def _remark(facts: Facts, reading: Reading) -> Clue | None:
@@ -156,9 +171,12 @@ def _outweighed(facts: Facts, reading: Reading, named: Clue, wanted: Clue | None
         measured = wanted.role is Role.SENSITIVE and not coded
         return not (measured and all(sum(c.isdigit() for c in t) >= 5 for t in facts.texts[:200]))
     if named.confidence == UNSURE:
-        return True
-    if named.why.startswith(identifiers.IN_A_ROW) and "number" in reading and wanted.confidence == UNSURE:
-        return False  # 2001, 2002, 2003 under the name of a number, and a short word of several meanings
+        return not _is_shared_by_few(facts, reading, wanted)
+    if named.why.startswith((identifiers.IN_A_ROW, identifiers.NEVER_TWICE)) and (
+        (facts.filled >= _LONG and not reading.first("site", "place"))
+        or ("number" in reading and wanted.confidence == UNSURE)
+    ):
+        return False  # 2001, 2002, 2003: so nothing is distributed but the numbers of rows
     if named.why.startswith("numbers of"):
         return "the values look like" in wanted.why  # a code system that is known by its own check digits
     # Every row may have its own value because the table is short or the codes are many.
@@ -172,6 +190,20 @@ def _outweighed(facts: Facts, reading: Reading, named: Clue, wanted: Clue | None
     return by_values and (wanted.role is not Role.OTHER) and not wanted.why.startswith("numbers with cents")
 
 
+def _is_shared_by_few(facts: Facts, reading: Reading, wanted: Clue) -> bool:
+    """Whole numbers of eight digits or more and one length, each in a few rows of a long table.
+
+    The number of a tube is one; nothing that is measured or done is, whatever the name says.
+    """
+    if "the values" in wanted.why or reading.first(
+        "drug", "diagnosis", "lab", "money", "income", "place", "date"
+    ):
+        return False
+    if not facts.is_whole_number or facts.filled < _LONG or facts.share_distinct < 0.2:
+        return False
+    return len(facts.widths) == 1 and min(facts.widths) >= 8 and not facts.is_day
+
+
 def _by_form(named: Clue) -> bool:
     """Whether nothing but how its numbers look makes a column one of people."""
     return named.confidence != SURE and named.why.startswith(("numbers of", "whole numbers", "letters and"))
@@ -183,6 +215,8 @@ def _is_own_text(facts: Facts) -> bool:
         return False
     if pair_or_time(facts.texts):
         return False
+    if len(facts.widths) == 1 and min(facts.widths) >= _EIGHT:
+        return True  # as no amounts are
     return sum(_AMOUNT.fullmatch(t) is None for t in facts.texts[:200]) > 0.5 * len(facts.texts[:200])
 
 
@@ -204,7 +238,14 @@ def _is_own_number(facts: Facts, named: Clue) -> bool:
     return long and named.confidence == LIKELY and named.why.startswith("whole numbers")
 
 
-def _other(reading: Reading) -> Clue:
+def _may_be_somebody(facts: Facts, word: str) -> bool:
+    """Long numbers of one length and not a few, under a word of two letters: what it says is little."""
+    if len(word) > 2 or not facts.is_whole_number or len(facts.widths) > 1 or facts.is_day:
+        return False
+    return min(facts.widths) >= 5 and facts.distinct >= 20
+
+
+def _other(reading: Reading, facts: Facts) -> Clue:
     word = reading.first("thing", "count", "stratum", "psu", "date", "body", "weight", "text")
     word = word or next((w for w in reading.words if w in NEUTRAL), "")
     way = reading.first("event", "stay", "record")  # the type of an admission, the status of a claim
@@ -214,6 +255,8 @@ def _other(reading: Reading) -> Clue:
     )  # a letter among others says nothing
     known = " of " in word or all(w in WORDS or w in NEUTRAL for w in read)  # of a survey's dictionary
     bare = word in _COUNTS and reading.only("number", "count", "thing")  # how many of what?
-    if word and (word not in GENERIC or way) and known and not bare:
+    if word and reading.only("thing") and _OF_COLUMNS.intersection(reading.words):
+        word = ""  # column_7 is a name of nothing
+    if word and (word not in GENERIC or way) and known and not bare and not _may_be_somebody(facts, word):
         return Clue(Role.OTHER, LIKELY, f"'{word}' in the name, and nothing that others know or want")
     return Clue(Role.OTHER, UNSURE, f"{fallback.NOT_EXPLAINED}: look twice")

@@ -50,7 +50,7 @@ _MARKERS = (
 _NUMBERS = (-9, -8, -7, -1, -99, -999, -9999, 99, 999, 9999, 99999)
 _LOOK = 20_000  # cells looked at where a part is as good as the whole
 _SHAPES = (
-    (r"^[\w.+-]+@[\w-]+\.[\w.]+$", "e-mail addresses"),
+    (r"^[^@\s]+@[^@\s]+\.[^@\s.]{2,}$", "e-mail addresses"),
     (r"^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$", "universally unique identifiers"),
     (r"^https?://\S+$", "web addresses"),
     (r"^([0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}$", "addresses of devices"),

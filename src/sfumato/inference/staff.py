@@ -64,7 +64,8 @@ def of_staff(facts: Facts, reading: Reading) -> Clue | None:
         named = is_text(facts.levels.type) and person_names.by_surname(facts.texts[:500])
         return Clue(Role.IDENTIFIER, LIKELY, f"{why}, and the values are surnames first") if named else None
     if facts.is_whole_number:
-        long = facts.distinct >= _NUMBERS and min(facts.widths) >= _DIGITS
+        least = _SIGNS if min(facts.widths) > _DIGITS and len(facts.widths) == 1 else _NUMBERS
+        long = facts.distinct >= least and min(facts.widths) >= _DIGITS
         return Clue(Role.IDENTIFIER, LIKELY, f"{why}, and long numbers") if long else None
     if facts.is_number or not is_text(facts.levels.type):
         return None

@@ -25,7 +25,10 @@ _PAIRS = 2_000  # pairs looked at for groups
 _PLACES = 8
 _GROUPS = 200
 _SHARED = 8  # people with one value on average: more than live in a household
+_PAIRS_OF_ROWS = 50  # of the same person
+_NEARLY_ONE, _STAYS, _CHANGES = 0.95, 0.98, 0.3
 _NEVER = -(10**6)  # the day of a missing date
+_OF_NOBODY = ("site", "place", "insurance", "thing", "work", "money", "event", "date", "education")
 _TOLD = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
 
 
@@ -166,10 +169,46 @@ def _intervals(head: _Head, facts: Mapping[str, Facts], clues: Mapping[str, Clue
     return found
 
 
+def steady(sample: pa.Table, clues: Mapping[str, Clue]) -> dict[str, bool]:
+    """Where persons have several rows: which columns stay the same within a person, and which change.
+
+    Columns between the two are left out. Nothing is said where fewer than two columns that are known stay the
+    same: then the rows of a person have nothing in common, and the column may number something else.
+    """
+    person = next((n for n, c in clues.items() if c.role is Role.PERSON), None)
+    if person is None:
+        return {}
+    head = _Head(sample.slice(0, _ROWS))
+    codes = head.codes(person)
+    order = np.argsort(codes, kind="stable")
+    first, then = order[:-1], order[1:]
+    kept = (codes[first] == codes[then]) & (codes[first] > 0)
+    first, then = first[kept], then[kept]
+    if len(first) < _PAIRS_OF_ROWS:
+        return {}
+    found: dict[str, bool] = {}
+    for name, clue in clues.items():
+        if name == person or clue.role is Role.PERSON or pa.types.is_nested(sample[name].type):
+            continue
+        own = head.codes(name)
+        same = float(np.mean(own[first] == own[then]))
+        shares = np.bincount(own) / len(own)
+        chance = float((shares**2).sum())
+        if chance < _NEARLY_ONE and same >= _STAYS:
+            found[name] = True
+        elif same < chance + _CHANGES * (1 - chance):
+            found[name] = False
+    known = sum(stays and clues[n].role in _TOLD for n, stays in found.items())
+    return found if known >= 2 else {}
+
+
 def _codes_of_things(
     head: _Head, readings: Mapping[str, Reading], clues: Mapping[str, Clue]
 ) -> dict[str, Clue]:
-    """Numbers that only look like those of people, and that many people share: of a thing, or a place."""
+    """Numbers that only look like those of people, and that many people share: of a thing, or a place.
+
+    Where the name says neither, they may be those of doctors, so they stay identifiers.
+    """
     people = [
         n for n, c in clues.items()
         if c.confidence == SURE and c.role in (Role.PERSON, Role.IDENTIFIER)
@@ -186,6 +225,10 @@ def _codes_of_things(
         pairs = len(np.unique(a[kept] << 32 | b[kept]))
         if pairs >= _SHARED * max(1, len(np.unique(a[kept]))):
             wanted = readings[name].first("drug", "diagnosis", "procedure", "lab", "disease")
+            if not wanted and not readings[name].first(*_OF_NOBODY):
+                why = f"numbers that many of '{people[0]}' share: of those who treat, if not of places"
+                found[name] = Clue(Role.IDENTIFIER, UNSURE, why)
+                continue
             role = Role.SENSITIVE if wanted else Role.QUASI_IDENTIFIER
             why = f"numbers that many of '{people[0]}' share, so of a thing or a place"
             found[name] = Clue(role, UNSURE, why)

@@ -11,6 +11,7 @@ from sfumato.inference.clues import LIKELY, SURE, UNSURE, Clue, share
 from sfumato.inference.codes import code_system
 from sfumato.inference.facts import Facts
 from sfumato.inference.names import Reading
+from sfumato.inference.senses import contradicted
 from sfumato.inference.vocabulary import WORDS, word_set
 from sfumato.schema import Kind, Role
 from sfumato.sources import is_text
@@ -97,7 +98,8 @@ def _by_codes(facts: Facts, reading: Reading) -> Clue | None:
     loose = system.startswith("NDC") and not any(
         "-" in t for t in facts.texts[:20]
     )  # ten digits are many things
-    if not system or (loose and (not reading.first("drug") or facts.share_distinct > 0.5)):
+    short = len(reading.first("drug")) <= 3 and "ndc" not in reading.words  # so are the numbers of doctors
+    if not system or (loose and (short or facts.share_distinct > 0.5)):
         return None
     return Clue(Role.SENSITIVE, SURE if hinted else LIKELY, f"the values look like {system}")
 
@@ -279,6 +281,8 @@ def _wanted(facts: Facts, reading: Reading) -> Clue | None:
         return None
     word = reading.about[concept]
     known = reading.first("site", "insurance", "place", "work")
+    if contradicted(facts, concept, word):
+        return None
     if concept in ("health", "symptom") and known:
         return None  # a health centre, a health insurance
     if concept == "money" and "thing" in reading and not facts.is_number:
@@ -321,6 +325,8 @@ def _known(facts: Facts, reading: Reading) -> Clue | None:
         return None
     word = reading.about[concept]
     number = facts.kind is Kind.NUMERIC
+    if contradicted(facts, concept, word):
+        return None
     if (
         number
         and concept not in ("place", "stay")
