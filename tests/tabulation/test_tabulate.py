@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import sfumato as sf
@@ -98,6 +99,36 @@ def test_an_earlier_release_is_known_to_readers() -> None:
         if row["sex"] == "_T":
             assert row["count"] == earlier[row["county"], row["age"]]
     assert set(names) == {"county", "age", "sex"}
+
+
+def by_quarter() -> pa.Table:
+    return stays().append_column("quarter", pa.array(["q1" if i % 3 else "q2" for i in range(800)]))
+
+
+def test_a_quarter_that_was_published_is_known_when_the_year_is() -> None:
+    """The first quarter alone, then both with their totals: what was shown stays, what was withheld, too."""
+    both = by_quarter()
+    first = tabulate(both.filter(pc.equal(both["quarter"], "q1")), "county,age", 5, method=QUICK)
+    second = tabulate(both, "quarter,county", 5, method=QUICK, earlier=[(first, {"quarter": "q1"})])
+    told = {(r["county"], r["age"]): r["count"] for r in first.data.to_arrow().to_pylist()}
+    rows = second.data.to_arrow().to_pylist()
+    now = {(r["county"], r["age"]): r["count"] for r in rows if r["quarter"] == "q1"}
+    assert all(now[cell] == count for cell, count in told.items())
+    assert {(r["quarter"], r["county"]) for r in rows if r["age"] == "_T" and r["count"] is not None}
+    assert all(r["count"] is None for r in rows if r["age"] != "_T" and r["quarter"] != "q1")
+
+
+def test_an_earlier_release_of_other_people_is_refused() -> None:
+    """The difference of a cell then and now is people whom nobody looked at."""
+    both = by_quarter()
+    part = both.filter(pc.equal(both["quarter"], "q1"))
+    first = tabulate(part, "county,age", 5, method=QUICK)
+    with pytest.raises(sf.DataError, match="cells of an earlier release are others now"):
+        tabulate(both, "county,sex", 5, method=QUICK, earlier=[first])
+    with pytest.raises(sf.DataError, match="cells of an earlier release are others now"):
+        tabulate(both, "quarter,county", 5, method=QUICK, earlier=[(first, {"quarter": "q2"})])
+    with pytest.raises(sf.ParameterError, match="unknown column"):
+        tabulate(both, "county", 5, method=QUICK, earlier=[(first, {"wave": "q1"})])
 
 
 def test_totals_that_must_stay_stay() -> None:

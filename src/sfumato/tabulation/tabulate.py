@@ -19,7 +19,7 @@ from sfumato.seeds import Key
 from sfumato.table import Table
 from sfumato.tabulation.cell_keys import CellKeys
 from sfumato.tabulation.contents import CellContents, count
-from sfumato.tabulation.history import COUNT, earlier_tables, with_earlier
+from sfumato.tabulation.history import COUNT, Earlier, Shown, earlier_tables, with_earlier
 from sfumato.tabulation.outcome import CellShape, perturbed, rounded, suppressed
 from sfumato.tabulation.private import NOISE, PrivateTables
 from sfumato.tabulation.problem import HidingProblem
@@ -48,7 +48,7 @@ def tabulate(
     weight: str | None = None,
     homogeneity: Homogeneity | None = None,
     keep: Iterable[Sequence[str]] = (),
-    earlier: Sequence[Release] = (),
+    earlier: Sequence[Earlier] = (),
     key: Key | None = None,
     ledger: Payer | None = None,
 ) -> Release:
@@ -60,9 +60,9 @@ def tabulate(
     mean in place of the sum.  weight: a column of weights: weighted counts and sums are shown, and people are
     counted without weights.  homogeneity: groups that are all in one category of a column are sensitive,
     too.  keep: totals that must be published, by their columns: () is the grand total,
-    ('area',) the totals of the areas.  earlier: releases of tables of the same people. What they show is
-    known.  key: of what is drawn without a promise; a secret one if none is given.  ledger: debited with what
-    private tables cost before anything is drawn.
+    ('area',) the totals of the areas.  earlier: releases of tables of the same people, or of some of them, as
+    (release, {"quarter": "q1"}). What they show is known.  key: of what is drawn without a promise; a secret
+    one if none is given.  ledger: debited with what private tables cost before anything is drawn.
 
     >>> people = sf.samples.members(300)
     >>> release = sf.tabulate(people, "region,race", method=sf.CellSuppression(effort="fast"))
@@ -146,7 +146,7 @@ def _refuse_homogeneity(
 
 def _hidden(
     contents: CellContents, rule: MinimumCount, method: CellSuppression, sums: PPercent | Dominance,
-    shape: CellShape, kept: Flags, shown: Sequence[object], homogeneity: Homogeneity | None,
+    shape: CellShape, kept: Flags, shown: Sequence[Shown], homogeneity: Homogeneity | None,
 ) -> Release:  # fmt: skip
     """Withhold cells of the counts, then of the sums, where what hides the counts hides too little."""
     problem = _of_weights(contents, rule, method, kept) if shape.weight else None
@@ -154,13 +154,13 @@ def _hidden(
         problem = _of_counts(contents, rule, method, kept)
     if homogeneity is not None:
         problem = _of_groups(contents, homogeneity, problem)
-    problem, before = with_earlier(problem, contents, shown)  # type: ignore[arg-type]
+    problem, before = with_earlier(problem, contents, shown)
     pattern = _protected(contents, method, problem)
     patterns = {COUNT: pattern}
     if shape.of is not None:
         pattern = _protected(contents, method, _of_sums(contents, rule, sums, problem, pattern))
         patterns[shape.of] = pattern
-    return suppressed(contents, rule, method, pattern, patterns, shape, before, problem.sensitive)
+    return suppressed(contents, rule, method, pattern, patterns, shape, before, problem.asked)
 
 
 def _protected(contents: CellContents, method: CellSuppression, problem: HidingProblem) -> Pattern:
@@ -292,4 +292,5 @@ def _of_sums(
         kept=counted.kept & ~pattern.withheld,
         whole=False,
         most=np.full(len(room), np.inf),
+        aside=pattern.withheld & ~sensitive,
     )
