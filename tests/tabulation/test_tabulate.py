@@ -138,6 +138,25 @@ def test_totals_that_must_stay_stay() -> None:
             assert row["count"] is not None
 
 
+def test_a_column_lies_within_the_same_one_in_every_table() -> None:
+    with pytest.raises(ParameterError, match="'county' lies within another column") as raised:
+        tabulate(stays(), ["area>county,age", "county,sex"], 5, method=QUICK)
+    assert "area>county in every table" in raised.value.hint
+
+
+def test_dear_cells_stay_where_others_can_go() -> None:
+    method = CellSuppression(work_limit=200)
+
+    def gone(**more) -> int:
+        rows = tabulate(stays(300), "area>county,age", 5, method=method, **more).data.to_arrow().to_pylist()
+        return sum(r["count"] is None for r in rows if r["county"] != "_T" and r["age"] == "_T")
+
+    assert gone() == 0 < gone(prices={("area", "county", "age"): 50})
+    for wrong in ({("area",): 0}, {("nowhere",): 2}, {("county",): 2}):
+        with pytest.raises(ParameterError, match="price"):
+            tabulate(stays(), "area>county,age", 5, method=QUICK, prices=wrong)
+
+
 @pytest.mark.parametrize(
     ("tables", "more", "kind", "words"),
     [

@@ -171,6 +171,16 @@ class TablesRequest:
             )
         ),
     ] = ()
+    price: Annotated[
+        tuple[str, ...],
+        Parameter(
+            ListOf(
+                Text(),
+                "What totals cost to withhold: 'area,age=3': those by area and age are three times as dear.",
+                whole_items=True,
+            )
+        ),
+    ] = ()
     earlier: Annotated[
         tuple[str, ...],
         Parameter(
@@ -182,6 +192,18 @@ class TablesRequest:
             )
         ),
     ] = ()
+
+
+def price_of(text: str) -> tuple[tuple[str, ...], float]:
+    """The columns of some totals, and how dear they are: 'area,age=3', 'all=10' for the grand total."""
+    columns, _, number = text.rpartition("=")
+    try:
+        price = float(number)
+    except ValueError:
+        price = 0.0
+    if not columns.strip() or not price > 0:
+        raise ParameterError("how dear are which totals?", hint="such as 'area,age=3', or 'all=10'")
+    return (() if columns.strip() == "all" else tuple(n.strip() for n in columns.split(","))), price
 
 
 def earlier_folder(text: str) -> tuple[str, dict[str, str]]:

@@ -16,7 +16,7 @@ from sfumato.assessment.tables import assess_tables
 from sfumato.cells.layout import read_layouts
 from sfumato.errors import SfumatoError, listed
 from sfumato.methods.declaration import Does
-from sfumato.methods.requests import earlier_folder
+from sfumato.methods.requests import earlier_folder, price_of
 from sfumato.methods.shapes import Fault
 from sfumato.plan.document import PlanDocument, said
 from sfumato.plan.step import Step
@@ -80,6 +80,7 @@ def tabulated(
         weight=asked.weight,
         homogeneity=None if asked.homogeneity is None else Homogeneity(asked.homogeneity),
         keep=kept,
+        prices=dict(price_of(text) for text in asked.price),
         earlier=[*((Release.load(folder / name), people) for name, people in before), *beside],
         key=key,
         ledger=ledger,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -48,6 +48,7 @@ def tabulate(
     weight: str | None = None,
     homogeneity: Homogeneity | None = None,
     keep: Iterable[Sequence[str]] = (),
+    prices: Mapping[tuple[str, ...], float] | None = None,
     earlier: Sequence[Earlier] = (),
     key: Key | None = None,
     ledger: Payer | None = None,
@@ -60,7 +61,8 @@ def tabulate(
     mean in place of the sum.  weight: a column of weights: weighted counts and sums are shown, and people are
     counted without weights.  homogeneity: groups that are all in one category of a column are sensitive,
     too.  keep: totals that must be published, by their columns: () is the grand total,
-    ('area',) the totals of the areas.  earlier: releases of tables of the same people, or of some of them, as
+    ('area',) the totals of the areas.  prices: how many times as dear it is to withhold some: {('area',): 3}.
+    earlier: releases of tables of the same people, or of some of them, as
     (release, {"quarter": "q1"}). What they show is known.  key: of what is drawn without a promise; a secret
     one if none is given.  ledger: debited with what private tables cost before anything is drawn.
 
@@ -94,7 +96,7 @@ def tabulate(
     if homogeneity is not None:
         _refuse_homogeneity(homogeneity, columns, method, weight, known)
     if not isinstance(method, CellSuppression):
-        _refuse_beyond(method, shape, bool(known or tuple(keep)))
+        _refuse_beyond(method, shape, bool(known or tuple(keep) or prices))
     if isinstance(method, PrivateTables):
         return method.release(data, layouts, columns, ledger, of)
     if ledger is not None:
@@ -114,7 +116,8 @@ def tabulate(
         return rounded(contents, method, drawn)
     if isinstance(method, CellKeys):
         return perturbed(contents, method, asked, drawn)
-    return _hidden(contents, asked, method, sums, shape, _kept(contents, keep), shown, homogeneity)
+    kept, price = _kept(contents, keep), _priced(contents, prices or {})
+    return _hidden(contents, asked, method, sums, shape, kept, price, shown, homogeneity)
 
 
 def _refuse_beyond(
@@ -123,10 +126,10 @@ def _refuse_beyond(
     """Refuse what can be withheld alone. more: there are earlier tables, or some that must be kept."""
     if isinstance(method, PrivateTables):
         if shape.means or shape.weight or more:
-            what = "private tables show counts and sums: no means, no weights, no earlier tables, none kept."
+            what = "private tables show counts and sums: no means, weights, earlier, kept or priced cells."
             raise ParameterError(what, hint="divide a noisy sum by its noisy count, if no number is missing")
     elif shape.of or shape.weight or more:
-        what = "only counts are rounded or moved: no sums, no weights, no earlier tables, none kept."
+        what = "only counts are rounded or moved: no sums, weights, earlier, kept or priced cells."
         raise ParameterError(what, hint="leave out of, weight, earlier and keep, or use CellSuppression")
 
 
@@ -146,12 +149,13 @@ def _refuse_homogeneity(
 
 def _hidden(
     contents: CellContents, rule: MinimumCount, method: CellSuppression, sums: PPercent | Dominance,
-    shape: CellShape, kept: Flags, shown: Sequence[Shown], homogeneity: Homogeneity | None,
+    shape: CellShape, kept: Flags, price: Real, shown: Sequence[Shown], homogeneity: Homogeneity | None,
 ) -> Release:  # fmt: skip
     """Withhold cells of the counts, then of the sums, where what hides the counts hides too little."""
     problem = _of_weights(contents, rule, method, kept) if shape.weight else None
     if problem is None:
         problem = _of_counts(contents, rule, method, kept)
+    problem = replace(problem, cost=problem.cost * price)
     if homogeneity is not None:
         problem = _of_groups(contents, homogeneity, problem)
     problem, before = with_earlier(problem, contents, shown)
@@ -192,15 +196,34 @@ def _person(data: Table, rule: MinimumCount) -> str | None:
 def _kept(contents: CellContents, keep: Iterable[Sequence[str]]) -> Flags:
     kept = np.zeros(len(contents.codes), bool)
     for total in keep:
-        named = (total,) if isinstance(total, str) else tuple(total)
-        unknown = [repr(n) for n in named if n not in contents.columns]
-        if unknown:
-            raise ParameterError(
-                f"to be kept: unknown columns {listed(unknown)}.", hint="name columns of the tables"
-            )
-        filled = np.array([c in named for c in contents.columns])
-        kept |= ((contents.codes >= 0) == filled).all(axis=1)
+        kept |= _of_kind(contents, total, "to be kept")
     return kept
+
+
+def _priced(contents: CellContents, prices: Mapping[tuple[str, ...], float]) -> Real:
+    """How many times as dear as others each cell is."""
+    price = np.ones(len(contents.codes))
+    for total, times in prices.items():
+        if isinstance(times, bool) or not 0 < times < np.inf:
+            raise ParameterError("a price is a number above 0.", hint="prices={('area',): 3}")
+        price[_of_kind(contents, total, "to be priced")] = times
+    return price
+
+
+def _of_kind(contents: CellContents, total: Sequence[str], what: str) -> Flags:
+    """The cells that are named by these columns, and are totals over all others."""
+    named = (total,) if isinstance(total, str) else tuple(total)
+    unknown = [repr(n) for n in named if n not in contents.columns]
+    if unknown:
+        raise ParameterError(f"{what}: unknown columns {listed(unknown)}.", hint="name columns of the tables")
+    filled = np.array([c in named for c in contents.columns])
+    found = np.asarray(((contents.codes >= 0) == filled).all(axis=1))
+    if not found.any():
+        raise ParameterError(
+            f"{what}: no table has totals by {listed([repr(n) for n in named])}.",
+            hint="name all columns of the totals, with those that they lie within: 'area,county'",
+        )
+    return found
 
 
 def _of_counts(
