@@ -90,9 +90,7 @@ def tabulate(
     columns = require_columns([*layouts, *known], data.columns)
     shape = CellShape(of, means, weight)
     noisy = f"{NOISE} {of}" if of else None
-    clash = [repr(n) for n in (COUNT, NOISE, noisy, of, shape.summed, weight) if n in columns]
-    if clash:
-        raise ParameterError(f"{listed(clash)} cannot be a column of a table.", hint="rename the column")
+    _refuse_names([COUNT, NOISE, noisy, of, shape.summed, weight], columns)
     if homogeneity is not None:
         _refuse_homogeneity(homogeneity, columns, method, weight, known)
     if not isinstance(method, CellSuppression):
@@ -116,8 +114,14 @@ def tabulate(
         return rounded(contents, method, drawn)
     if isinstance(method, CellKeys):
         return perturbed(contents, method, asked, drawn)
-    kept, price = _kept(contents, keep), _priced(contents, prices or {})
-    return _hidden(contents, asked, method, sums, shape, kept, price, shown, homogeneity)
+    kept = _kept(contents, keep), _priced(contents, prices or {})
+    return _hidden(contents, asked, method, sums, shape, *kept, shown, homogeneity)
+
+
+def _refuse_names(shown: Sequence[str | None], columns: Sequence[str]) -> None:
+    clash = [repr(n) for n in shown if n in columns]
+    if clash:
+        raise ParameterError(f"{listed(clash)} cannot be a column of a table.", hint="rename the column")
 
 
 def _refuse_beyond(
