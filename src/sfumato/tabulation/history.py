@@ -13,7 +13,7 @@ from sfumato.errors import DataError, ParameterError
 from sfumato.privacy import HiddenCells
 from sfumato.release import Release
 from sfumato.tabulation.contents import CellContents
-from sfumato.tabulation.problem import HidingProblem
+from sfumato.tabulation.problem import HidingProblem, merge
 
 COUNT = "count"
 _NEAR = 1e-6
@@ -76,13 +76,17 @@ def with_earlier(
     _require_same(problem, cells, shown)
     asked = contents.layouts[: len(contents.layouts) - sum(len(s.layouts) for s in shown)]
     kinds = {kind for layout in asked for kind in _kinds(layout)}
+    rest = np.zeros(problem.size, bool)  # what nobody asked for
     for i, key in enumerate(cells):
-        if not any(key in earlier.cells for earlier in shown):
-            hidden[i] |= frozenset(name for name, _ in key) not in kinds
+        rest[i] = frozenset(name for name, _ in key) not in kinds
         for earlier in shown:
             if key in earlier.cells:
+                rest[i] = False
                 kept[i] |= earlier.cells[key] is not None
                 hidden[i] |= earlier.cells[key] is None
+    if rest.any():  # but for cells that are equal to one that is shown
+        same = merge(problem).of
+        hidden |= rest & ~np.isin(same, same[kept])
     told = kept & problem.sensitive
     if told.any():
         raise DataError(
