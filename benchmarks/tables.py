@@ -4,8 +4,9 @@ Three tables of hospital stays; sensitive are 1 to 4 people (then 1 to 10). The 
 withheld cells that a release must not exceed, with no cell open to the attacker and nobody who is alone in a
 cell learning another. Then rounding of D3, and cell keys for a million cells. Run with `python
 benchmarks/tables.py D1 D2 D3 rounding keys`, or without names for the two small ones; `large` is a table of a
-hundred thousand cells. `noise`: D1 and county x age x diagnosis under an epsilon of 1, against noise on inner
-cells alone, summed up as it falls.
+hundred thousand cells, `exact` proves of tables of a few hundred cells that nothing less will do. `noise`:
+D1 and county x age x diagnosis under an epsilon of 1, against noise on inner cells alone, summed up as it
+falls.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 import sfumato as sf
 
-AREA, COUNTY = "hospital_service_area", "hospital_county"
+AREA, COUNTY, DRG = "hospital_service_area", "hospital_county", "apr_drg_code"
 TABLES = {
     "D1": (f"{AREA},age,apr_drg_code", {5: 280, 11: 430}),
     "D2": (f"{AREA}>{COUNTY},age,illseveritydesc", {5: 410, 11: 575}),
@@ -52,6 +56,37 @@ def measure(name: str, minimum: int, cost: Literal["cells", "counts"], contribut
         f"(limit {limits[minimum]}), counts {counts}, {found['for contributors']:g} for contributors, "
         f"{found['by program only']} by program only; {used:.0f} CPU s, {memory:.1f} GB"
     )
+
+
+def measure_exact(seconds: float = 60.0) -> None:
+    """Tables of two ways, of levels, and of three ways; of some diagnosis groups alone, which are sparse."""
+    data = Path(os.environ["SFUMATO_DATA"]) / "sparcs" / "sparcs2020_musculoskeletal_charges.parquet"
+    rows = pq.read_table(data)
+    sizes = sorted((-d["counts"], d["values"]) for d in rows[DRG].value_counts().to_pylist())
+    groups = [drg for _, drg in sizes]
+    for name, layout, kept in (
+        ("two ways", f"{AREA},{DRG}", groups),
+        ("two ways", f"{COUNTY},age", groups),
+        ("levels", f"{AREA}>{COUNTY},illseveritydesc", groups),
+        ("three ways", f"age,gender,{DRG}", groups),
+        ("three ways, ten groups", f"age,illseveritydesc,{DRG}", groups[10:20]),
+        ("three ways, group 1", f"{AREA},age,illseveritydesc", groups[:1]),
+        ("three ways, group 2", f"{AREA},age,illseveritydesc", groups[1:2]),
+        ("three ways, group 12", f"{AREA},age,illseveritydesc", groups[11:12]),
+    ):
+        part = rows.filter(pc.is_in(rows[DRG], value_set=pa.array(kept, rows[DRG].type)))
+        start = time.process_time()
+        method = sf.CellSuppression("exact", time_limit=seconds)
+        release = sf.tabulate(part, layout, sf.MinimumCount(5), method=method)
+        used = time.process_time() - start
+        assert release.internal is not None
+        found = release.internal.extra["suppression"]["count"]
+        few = release.internal.tables["cells"].to_pydict()["why"].count("few people")
+        print(
+            f"exact, {name}: {release.data.rows()} cells, {few} sensitive, "
+            f"{found['withheld']} withheld, gap {found['gap']:.3f}; {used:.0f} CPU s",
+            flush=True,
+        )
 
 
 def measure_rounding(base: int, most: int) -> None:
@@ -122,6 +157,9 @@ def main() -> None:
         if name == "rounding":
             measure_rounding(3, 3)
             measure_rounding(5, 6)
+            continue
+        if name == "exact":
+            measure_exact()
             continue
         if name == "keys":
             measure_keys()

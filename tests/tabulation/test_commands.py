@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 
+import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pytest
-from tabulation.test_tabulate import stays
+from tabulation.test_tabulate import by_quarter, stays
 
 from sfumato.cli.app import run
 
@@ -23,6 +24,24 @@ def test_tabulate_writes_a_release_that_verifies(tmp_path, capsys) -> None:
     later = [*arguments, "--effort", "fast", "--earlier", str(out), "--out", str(tmp_path / "later")]
     assert run(later) == 0
     assert "cells withheld" in capsys.readouterr().out
+
+
+def test_a_quarter_is_named_that_was_published_before(tmp_path, capsys) -> None:
+    both = by_quarter()
+    csv.write_csv(both, tmp_path / "both.csv")
+    csv.write_csv(both.filter(pc.equal(both["quarter"], "q1")), tmp_path / "first.csv")
+    fast = ["--effort", "fast", "--quiet", "--out"]
+    assert (
+        run(["tabulate", str(tmp_path / "first.csv"), "--by", "county,age", *fast, str(tmp_path / "q1")]) == 0
+    )
+    both_quarters = ["tabulate", str(tmp_path / "both.csv"), "--by", "quarter,county"]
+    before = f"{tmp_path / 'q1'} where quarter=q1"
+    assert run([*both_quarters, "--earlier", before, *fast, str(tmp_path / "year")]) == 0
+    wrong = tmp_path / "wrong"
+    assert run([*both_quarters, "--earlier", str(tmp_path / "q1"), *fast, str(wrong)]) != 0
+    assert "not the same people" in capsys.readouterr().err and not wrong.exists()
+    assert run([*both_quarters, "--earlier", f"{tmp_path / 'q1'} where quarter", *fast, str(wrong)]) != 0
+    assert "of whom" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import sfumato as sf
@@ -100,11 +101,60 @@ def test_an_earlier_release_is_known_to_readers() -> None:
     assert set(names) == {"county", "age", "sex"}
 
 
+def by_quarter() -> pa.Table:
+    return stays().append_column("quarter", pa.array(["q1" if i % 3 else "q2" for i in range(800)]))
+
+
+def test_a_quarter_that_was_published_is_known_when_the_year_is() -> None:
+    """The first quarter alone, then both with their totals: what was shown stays, what was withheld, too."""
+    both = by_quarter()
+    first = tabulate(both.filter(pc.equal(both["quarter"], "q1")), "county,age", 5, method=QUICK)
+    second = tabulate(both, "quarter,county", 5, method=QUICK, earlier=[(first, {"quarter": "q1"})])
+    told = {(r["county"], r["age"]): r["count"] for r in first.data.to_arrow().to_pylist()}
+    rows = second.data.to_arrow().to_pylist()
+    now = {(r["county"], r["age"]): r["count"] for r in rows if r["quarter"] == "q1"}
+    assert all(now[cell] == count for cell, count in told.items())
+    assert {(r["quarter"], r["county"]) for r in rows if r["age"] == "_T" and r["count"] is not None}
+    assert all(r["count"] is None for r in rows if r["age"] != "_T" and r["quarter"] != "q1")
+
+
+def test_an_earlier_release_of_other_people_is_refused() -> None:
+    """The difference of a cell then and now is people whom nobody looked at."""
+    both = by_quarter()
+    part = both.filter(pc.equal(both["quarter"], "q1"))
+    first = tabulate(part, "county,age", 5, method=QUICK)
+    with pytest.raises(sf.DataError, match="cells of an earlier release are others now"):
+        tabulate(both, "county,sex", 5, method=QUICK, earlier=[first])
+    with pytest.raises(sf.DataError, match="cells of an earlier release are others now"):
+        tabulate(both, "quarter,county", 5, method=QUICK, earlier=[(first, {"quarter": "q2"})])
+    with pytest.raises(sf.ParameterError, match="unknown column"):
+        tabulate(both, "county", 5, method=QUICK, earlier=[(first, {"wave": "q1"})])
+
+
 def test_totals_that_must_stay_stay() -> None:
     release = tabulate(stays(), "county,age", 5, method=QUICK, keep=[(), ("age",)])
     for row in release.data.to_arrow().to_pylist():
         if row["county"] == "_T":
             assert row["count"] is not None
+
+
+def test_a_column_lies_within_the_same_one_in_every_table() -> None:
+    with pytest.raises(ParameterError, match="'county' lies within another column") as raised:
+        tabulate(stays(), ["area>county,age", "county,sex"], 5, method=QUICK)
+    assert "area>county in every table" in raised.value.hint
+
+
+def test_dear_cells_stay_where_others_can_go() -> None:
+    method = CellSuppression(work_limit=200)
+
+    def gone(**more) -> int:
+        rows = tabulate(stays(300), "area>county,age", 5, method=method, **more).data.to_arrow().to_pylist()
+        return sum(r["count"] is None for r in rows if r["county"] != "_T" and r["age"] == "_T")
+
+    assert gone() == 0 < gone(prices={("area", "county", "age"): 50})
+    for wrong in ({("area",): 0}, {("nowhere",): 2}, {("county",): 2}):
+        with pytest.raises(ParameterError, match="price"):
+            tabulate(stays(), "area>county,age", 5, method=QUICK, prices=wrong)
 
 
 @pytest.mark.parametrize(

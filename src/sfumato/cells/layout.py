@@ -205,4 +205,13 @@ def require_columns(layouts: Sequence[Layout], known: Sequence[str]) -> tuple[st
             f"unknown column{'s' * (len(absent) > 1)}: {listed(absent)}.",
             hint=f"there are {listed([repr(k) for k in known])}",
         )
+    above: dict[str, tuple[str, ...]] = {}
+    for axis in (axis for layout in layouts for axis in layout.axes):
+        for level, name in enumerate(axis):
+            if above.setdefault(name, axis[:level]) != axis[:level]:
+                within = ">".join([*max(above[name], axis[:level], key=len), name])
+                raise ParameterError(
+                    f"'{name}' lies within another column in one table, and not in another.",
+                    hint=f"write {within} in every table: the totals are then the same cells",
+                )
     return columns

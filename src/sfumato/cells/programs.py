@@ -91,8 +91,13 @@ def feasible(published: Published) -> Real:
     highs = solver()
     load(highs, *program, relations.least, relations.most)
     if solved(highs) != "optimal":
+        wrong = published.impossible()
+        what = "no cells fit everything that was published"
+        if wrong:
+            what = "1 total is not" if wrong == 1 else f"{wrong} totals are not"
+            what += " the sum of its parts" if wrong == 1 else " the sums of their parts"
         raise DataError(
-            "the tables do not add up: no cells fit everything that was published.",
+            f"the tables do not add up: {what}.",
             hint="see whether totals are the sums of their parts, and whether cells were rounded",
         )
     found = values(highs)

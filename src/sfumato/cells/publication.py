@@ -145,6 +145,24 @@ class Published:
         size = np.abs(np.where(bounded, self.low, 0.0))
         return np.flatnonzero(~bounded | (self.high - self.low > _NEAR * (1 + size)))
 
+    def impossible(self) -> int:
+        """How many relations no cells keep that lie within what is told of them: totals that are not the sum
+        of their parts."""
+        matrix = self.relations.matrix
+        rises, falls = matrix.maximum(0), -matrix.minimum(0)
+
+        def ends(rising: Real, falling: Real) -> Real:
+            """The sums where cells are at these ends; an end that is not bounded bounds no sum."""
+            free = np.isinf(rising), np.isinf(falling)
+            sums = rises @ np.where(free[0], 0.0, rising) - falls @ np.where(free[1], 0.0, falling)
+            return np.asarray(np.where(rises @ (free[0] * 1.0) + falls @ (free[1] * 1.0) > 0, np.nan, sums))
+
+        least, most = ends(self.low, self.high), ends(self.high, self.low)
+        size = _NEAR * (1 + np.abs(np.nan_to_num(least)) + np.abs(np.nan_to_num(most)))
+        with np.errstate(invalid="ignore"):
+            wrong = (least > self.relations.most + size) | (most < self.relations.least - size)
+        return int(wrong.sum())
+
     def filling(self) -> Real:
         """Some values that fit everything that was published, whole ones where that can be.
 

@@ -39,7 +39,8 @@ def told_bounds(values: Sequence[object], column: str) -> tuple[Real, Real]:
             low[i], high[i] = _told(str(value).strip())
     negative = int((low < 0).sum())
     if negative:
-        raise DataError(f"column '{column}': {negative} counts are negative.", hint="counts are from 0 up")
+        what = "1 count is" if negative == 1 else f"{negative} counts are"
+        raise DataError(f"column '{column}': {what} negative.", hint="counts are from 0 up")
     crossed = int((low > high).sum())
     if crossed:
         raise DataError(f"column '{column}': {crossed} ranges end before they begin.", hint="as in 1-4")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from sfumato.criteria.text import FORMS
+from sfumato.errors import ParameterError
 from sfumato.methods.declaration import Does
 from sfumato.methods.parameters import Parameter
 from sfumato.methods.shapes import Flag, ListOf, Number, TableOf, Text
@@ -170,14 +171,48 @@ class TablesRequest:
             )
         ),
     ] = ()
+    price: Annotated[
+        tuple[str, ...],
+        Parameter(
+            ListOf(
+                Text(),
+                "What totals cost to withhold: 'area,age=3': those by area and age are three times as dear.",
+                whole_items=True,
+            )
+        ),
+    ] = ()
     earlier: Annotated[
         tuple[str, ...],
         Parameter(
             ListOf(
-                Text(), "Releases of tables of the same people that were published before.", whole_items=True
+                Text(),
+                "Releases of tables of the same people that were published before; 'first where quarter=q1' "
+                "if it was of those alone.",
+                whole_items=True,
             )
         ),
     ] = ()
+
+
+def price_of(text: str) -> tuple[tuple[str, ...], float]:
+    """The columns of some totals, and how dear they are: 'area,age=3', 'all=10' for the grand total."""
+    columns, _, number = text.rpartition("=")
+    try:
+        price = float(number)
+    except ValueError:
+        price = 0.0
+    if not columns.strip() or not price > 0:
+        raise ParameterError("how dear are which totals?", hint="such as 'area,age=3', or 'all=10'")
+    return (() if columns.strip() == "all" else tuple(n.strip() for n in columns.split(","))), price
+
+
+def earlier_folder(text: str) -> tuple[str, dict[str, str]]:
+    """The folder of an earlier release, and of whom it was: 'first where quarter=q1, sex=f'."""
+    folder, _, people = text.partition(" where ")
+    labels = [part.partition("=") for part in people.split(",") if part.strip()]
+    if not all(sign and name.strip() and value.strip() for name, sign, value in labels):
+        raise ParameterError("of whom was the earlier release?", hint="such as 'first where quarter=q1'")
+    return folder.strip(), {name.strip(): value.strip() for name, _, value in labels}
 
 
 @dataclass(frozen=True)

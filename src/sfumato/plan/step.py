@@ -18,7 +18,7 @@ from sfumato.errors import ParameterError, SfumatoError, offered
 from sfumato.methods.declaration import Declaration, Does, Spending, declaration_of, spending_of
 from sfumato.methods.names import find, register
 from sfumato.methods.parameters import Field, parameters, record_of
-from sfumato.methods.requests import REQUESTS
+from sfumato.methods.requests import REQUESTS, earlier_folder
 from sfumato.methods.settings import build, is_plain, plain_settings
 from sfumato.methods.shapes import Record
 from sfumato.release.manifest import MANIFEST
@@ -105,7 +105,8 @@ class Step:
     def files(self) -> list[tuple[tuple[str | int, ...], str]]:
         """(place, name) of every file that decides what the step makes."""
         if self.settings.get("earlier"):
-            return [(("earlier",), f"{name}/public/{MANIFEST}") for name in self.settings["earlier"]]
+            folders = [earlier_folder(text)[0] for text in self.settings["earlier"]]
+            return [(("earlier",), f"{name}/public/{MANIFEST}") for name in folders]
         given = self.settings.get("constraints")
         if isinstance(given, str):
             return [(("constraints",), given)]

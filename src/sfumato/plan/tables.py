@@ -16,6 +16,7 @@ from sfumato.assessment.tables import assess_tables
 from sfumato.cells.layout import read_layouts
 from sfumato.errors import SfumatoError, listed
 from sfumato.methods.declaration import Does
+from sfumato.methods.requests import earlier_folder, price_of
 from sfumato.methods.shapes import Fault
 from sfumato.plan.document import PlanDocument, said
 from sfumato.plan.step import Step
@@ -67,6 +68,7 @@ def tabulated(
     from sfumato.tabulation import Homogeneity, MinimumCount, tabulate
 
     asked = step.request(folder)
+    before = [earlier_folder(text) for text in asked.earlier]
     kept = [() if one == ALL else tuple(n.strip() for n in one.split(",")) for one in asked.keep]
     return tabulate(
         table,
@@ -78,7 +80,8 @@ def tabulated(
         weight=asked.weight,
         homogeneity=None if asked.homogeneity is None else Homogeneity(asked.homogeneity),
         keep=kept,
-        earlier=[*(Release.load(folder / name) for name in asked.earlier), *beside],
+        prices=dict(price_of(text) for text in asked.price),
+        earlier=[*((Release.load(folder / name), people) for name, people in before), *beside],
         key=key,
         ledger=ledger,
     )

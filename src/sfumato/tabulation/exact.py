@@ -3,8 +3,13 @@ Salazar).
 
 The master program chooses cells at the least cost, so that all cuts (`cuts`) are kept that were found so far,
 and less is paid than for the pattern that is known. Each requirement is then looked at under that choice; one
-that is not fulfilled says another cut. First cells are chosen by halves, then whole. Where no choice is left
-the known pattern is the best; until then no pattern costs less than the master's bound.
+that is not fulfilled says another cut. First cells are chosen by halves, then whole.
+
+A choice may cost no more than little above the bound. So few choices fit that the program is short: where
+none is left, the bound rises; where one fulfils all requirements, it is taken. With a budget up to the
+cost of the known pattern, the program would spend most of its time on choices that are not the best. Where
+the bound meets the cost of the known pattern, that is the best; until then no pattern costs less than the
+bound.
 """
 
 from __future__ import annotations
@@ -27,6 +32,7 @@ Index = NDArray[np.int64]
 
 _NEAR = 1e-6
 _BUSY = 5.0  # a second of the processor may take so long by the clock
+_ABOVE, _STEP = 0.1, 1e-3  # of the way from the bound to the known cost, or of that: what a choice may cost
 
 
 class _Farthest:
@@ -72,7 +78,7 @@ class _Farthest:
 
 
 class _Master:
-    """Chooses cells at the least cost so that all cuts are kept, and less is paid than for what is known."""
+    """Chooses cells at the least cost so that all cuts are kept, within a budget."""
 
     def __init__(self, search: PatternSearch, cuts: Cuts) -> None:
         from scipy.sparse import vstack
@@ -97,10 +103,19 @@ class _Master:
             self.highs.setOptionValue("mip_abs_gap", 0.99)
         self.whole = False
 
-    def ask_less(self, known: float) -> None:
-        """Pay less than this from now on."""
-        step = 1.0 if self.whole_costs else 1e-6 * max(known, 1.0)
-        self.highs.changeRowBounds(0, -np.inf, known - step)
+    def budget(self, bound: float, known: float) -> tuple[float, float]:
+        """What a choice may cost now: little above the bound, and less than the known pattern; and what the
+        cheapest choice costs at least where none is within that."""
+        most = known - (1.0 if self.whole_costs else 1e-6 * max(known, 1.0))
+        cost = bound + max(_ABOVE * (known - bound), 0.0 if self.whole_costs else _STEP * known)
+        if not self.whole or cost >= most:
+            return most, known
+        cost = float(np.floor(cost + _NEAR)) if self.whole_costs else cost
+        return cost, cost + 1.0 if self.whole_costs else cost
+
+    def pay(self, budget: float) -> None:
+        """Pay no more than this from now on."""
+        self.highs.changeRowBounds(0, -np.inf, budget)
 
     def keep_whole(self) -> None:
         """From now on a cell is chosen or it is not."""
@@ -116,12 +131,12 @@ class _Master:
             self.highs.addRow(1.0, np.inf, len(cells), cells.astype(np.int32), coefficients)
 
     def choose(self, seconds: float) -> tuple[Real | None, float]:
-        """A choice that keeps all cuts, and a bound on what every such choice costs: inf where there is
-        none."""
+        """A choice that keeps all cuts, and a bound on what every such choice costs: inf where there is none
+        within the budget."""
         clock = self.highs.getRunTime() + _BUSY * max(1.0, seconds)  # the solver knows the clock alone
         self.highs.setOptionValue("time_limit", clock)
         status = programs.solved(self.highs)
-        if status == "infeasible":
+        if status in ("infeasible", "unbounded"):  # cells are from 0 to 1: nothing is unbounded
             return None, np.inf
         info = self.highs.getInfo()
         bound = info.mip_dual_bound if self.whole else info.objective_function_value
@@ -141,11 +156,14 @@ def prove(search: PatternSearch, cuts: Cuts, seconds: float) -> float:
     farthest, master = _Farthest(search, cuts), _Master(search, cuts)
     bound = 0.0
     while (left := end - time.process_time()) > 0:
-        master.ask_less(search.extra)
+        budget, above = master.budget(bound, search.extra)
+        master.pay(budget)
         chosen, value = master.choose(left)
-        bound = max(bound, value)
+        bound = max(bound, min(value, above))
         if bound >= search.extra - _NEAR:
             return search.extra
+        if np.isinf(value):
+            continue
         if chosen is None:
             break
         progress.report("proving that it cannot be done with less", len(cuts.found))

@@ -24,6 +24,7 @@ class HidingProblem:
     alone: cells with one contributor.  whole: all are whole numbers.
     most: what a reader knows of a withheld cell, too: it is not above this.
     people: how many there are in each cell, where coalitions of several are asked about.
+    aside: of the sensitive cells those that are withheld in any case though anybody may know them.
     """
 
     relations: Relations
@@ -38,6 +39,12 @@ class HidingProblem:
     whole: bool = True
     most: Real | None = None
     people: Index | None = None
+    aside: Flags | None = None
+
+    @property
+    def asked(self) -> Flags:
+        """The cells of which a reader must be left with more than the truth."""
+        return self.sensitive if self.aside is None else self.sensitive & ~self.aside
 
     @property
     def size(self) -> int:
@@ -59,7 +66,7 @@ class HidingProblem:
 
     def targets(self) -> list[Target]:
         """What must not be narrowed."""
-        cells = np.flatnonzero(self.sensitive)
+        cells = np.flatnonzero(self.asked)
         return [Target(int(c), float(self.low[c]), float(self.high[c])) for c in cells]
 
 
@@ -142,4 +149,5 @@ def _reduced(problem: HidingProblem, heads: Index, of: Index) -> HidingProblem:
         kept=any_of(problem.kept),
         alone=any_of(problem.alone),
         people=None,
+        aside=None,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from sfumato.seeds import Key
 from sfumato.table import Table
 from sfumato.tabulation.cell_keys import CellKeys
 from sfumato.tabulation.contents import CellContents, count
-from sfumato.tabulation.history import COUNT, earlier_tables, with_earlier
+from sfumato.tabulation.history import COUNT, Earlier, Shown, earlier_tables, with_earlier
 from sfumato.tabulation.outcome import CellShape, perturbed, rounded, suppressed
 from sfumato.tabulation.private import NOISE, PrivateTables
 from sfumato.tabulation.problem import HidingProblem
@@ -48,7 +48,8 @@ def tabulate(
     weight: str | None = None,
     homogeneity: Homogeneity | None = None,
     keep: Iterable[Sequence[str]] = (),
-    earlier: Sequence[Release] = (),
+    prices: Mapping[tuple[str, ...], float] | None = None,
+    earlier: Sequence[Earlier] = (),
     key: Key | None = None,
     ledger: Payer | None = None,
 ) -> Release:
@@ -60,9 +61,10 @@ def tabulate(
     mean in place of the sum.  weight: a column of weights: weighted counts and sums are shown, and people are
     counted without weights.  homogeneity: groups that are all in one category of a column are sensitive,
     too.  keep: totals that must be published, by their columns: () is the grand total,
-    ('area',) the totals of the areas.  earlier: releases of tables of the same people. What they show is
-    known.  key: of what is drawn without a promise; a secret one if none is given.  ledger: debited with what
-    private tables cost before anything is drawn.
+    ('area',) the totals of the areas.  prices: how many times as dear it is to withhold some: {('area',): 3}.
+    earlier: releases of tables of the same people, or of some of them, as
+    (release, {"quarter": "q1"}). What they show is known.  key: of what is drawn without a promise; a secret
+    one if none is given.  ledger: debited with what private tables cost before anything is drawn.
 
     >>> people = sf.samples.members(300)
     >>> release = sf.tabulate(people, "region,race", method=sf.CellSuppression(effort="fast"))
@@ -88,13 +90,11 @@ def tabulate(
     columns = require_columns([*layouts, *known], data.columns)
     shape = CellShape(of, means, weight)
     noisy = f"{NOISE} {of}" if of else None
-    clash = [repr(n) for n in (COUNT, NOISE, noisy, of, shape.summed, weight) if n in columns]
-    if clash:
-        raise ParameterError(f"{listed(clash)} cannot be a column of a table.", hint="rename the column")
+    _refuse_names([COUNT, NOISE, noisy, of, shape.summed, weight], columns)
     if homogeneity is not None:
         _refuse_homogeneity(homogeneity, columns, method, weight, known)
     if not isinstance(method, CellSuppression):
-        _refuse_beyond(method, shape, bool(known or tuple(keep)))
+        _refuse_beyond(method, shape, bool(known or tuple(keep) or prices))
     if isinstance(method, PrivateTables):
         return method.release(data, layouts, columns, ledger, of)
     if ledger is not None:
@@ -114,7 +114,14 @@ def tabulate(
         return rounded(contents, method, drawn)
     if isinstance(method, CellKeys):
         return perturbed(contents, method, asked, drawn)
-    return _hidden(contents, asked, method, sums, shape, _kept(contents, keep), shown, homogeneity)
+    kept = _kept(contents, keep), _priced(contents, prices or {})
+    return _hidden(contents, asked, method, sums, shape, *kept, shown, homogeneity)
+
+
+def _refuse_names(shown: Sequence[str | None], columns: Sequence[str]) -> None:
+    clash = [repr(n) for n in shown if n in columns]
+    if clash:
+        raise ParameterError(f"{listed(clash)} cannot be a column of a table.", hint="rename the column")
 
 
 def _refuse_beyond(
@@ -123,10 +130,10 @@ def _refuse_beyond(
     """Refuse what can be withheld alone. more: there are earlier tables, or some that must be kept."""
     if isinstance(method, PrivateTables):
         if shape.means or shape.weight or more:
-            what = "private tables show counts and sums: no means, no weights, no earlier tables, none kept."
+            what = "private tables show counts and sums: no means, weights, earlier, kept or priced cells."
             raise ParameterError(what, hint="divide a noisy sum by its noisy count, if no number is missing")
     elif shape.of or shape.weight or more:
-        what = "only counts are rounded or moved: no sums, no weights, no earlier tables, none kept."
+        what = "only counts are rounded or moved: no sums, weights, earlier, kept or priced cells."
         raise ParameterError(what, hint="leave out of, weight, earlier and keep, or use CellSuppression")
 
 
@@ -146,21 +153,22 @@ def _refuse_homogeneity(
 
 def _hidden(
     contents: CellContents, rule: MinimumCount, method: CellSuppression, sums: PPercent | Dominance,
-    shape: CellShape, kept: Flags, shown: Sequence[object], homogeneity: Homogeneity | None,
+    shape: CellShape, kept: Flags, price: Real, shown: Sequence[Shown], homogeneity: Homogeneity | None,
 ) -> Release:  # fmt: skip
     """Withhold cells of the counts, then of the sums, where what hides the counts hides too little."""
     problem = _of_weights(contents, rule, method, kept) if shape.weight else None
     if problem is None:
         problem = _of_counts(contents, rule, method, kept)
+    problem = replace(problem, cost=problem.cost * price)
     if homogeneity is not None:
         problem = _of_groups(contents, homogeneity, problem)
-    problem, before = with_earlier(problem, contents, shown)  # type: ignore[arg-type]
+    problem, before = with_earlier(problem, contents, shown)
     pattern = _protected(contents, method, problem)
     patterns = {COUNT: pattern}
     if shape.of is not None:
         pattern = _protected(contents, method, _of_sums(contents, rule, sums, problem, pattern))
         patterns[shape.of] = pattern
-    return suppressed(contents, rule, method, pattern, patterns, shape, before, problem.sensitive)
+    return suppressed(contents, rule, method, pattern, patterns, shape, before, problem.asked)
 
 
 def _protected(contents: CellContents, method: CellSuppression, problem: HidingProblem) -> Pattern:
@@ -192,15 +200,34 @@ def _person(data: Table, rule: MinimumCount) -> str | None:
 def _kept(contents: CellContents, keep: Iterable[Sequence[str]]) -> Flags:
     kept = np.zeros(len(contents.codes), bool)
     for total in keep:
-        named = (total,) if isinstance(total, str) else tuple(total)
-        unknown = [repr(n) for n in named if n not in contents.columns]
-        if unknown:
-            raise ParameterError(
-                f"to be kept: unknown columns {listed(unknown)}.", hint="name columns of the tables"
-            )
-        filled = np.array([c in named for c in contents.columns])
-        kept |= ((contents.codes >= 0) == filled).all(axis=1)
+        kept |= _of_kind(contents, total, "to be kept")
     return kept
+
+
+def _priced(contents: CellContents, prices: Mapping[tuple[str, ...], float]) -> Real:
+    """How many times as dear as others each cell is."""
+    price = np.ones(len(contents.codes))
+    for total, times in prices.items():
+        if isinstance(times, bool) or not 0 < times < np.inf:
+            raise ParameterError("a price is a number above 0.", hint="prices={('area',): 3}")
+        price[_of_kind(contents, total, "to be priced")] = times
+    return price
+
+
+def _of_kind(contents: CellContents, total: Sequence[str], what: str) -> Flags:
+    """The cells that are named by these columns, and are totals over all others."""
+    named = (total,) if isinstance(total, str) else tuple(total)
+    unknown = [repr(n) for n in named if n not in contents.columns]
+    if unknown:
+        raise ParameterError(f"{what}: unknown columns {listed(unknown)}.", hint="name columns of the tables")
+    filled = np.array([c in named for c in contents.columns])
+    found = np.asarray(((contents.codes >= 0) == filled).all(axis=1))
+    if not found.any():
+        raise ParameterError(
+            f"{what}: no table has totals by {listed([repr(n) for n in named])}.",
+            hint="name all columns of the totals, with those that they lie within: 'area,county'",
+        )
+    return found
 
 
 def _of_counts(
@@ -292,4 +319,5 @@ def _of_sums(
         kept=counted.kept & ~pattern.withheld,
         whole=False,
         most=np.full(len(room), np.inf),
+        aside=pattern.withheld & ~sensitive,
     )
