@@ -54,6 +54,20 @@ QUESTIONS = {
     "what is t-closeness": "criteria.html",  # stands there as TCloseness
     "has anybody tampered with the file": "signing.html",  # what newcomers call it: search_words.toml
     "can someone figure out who is in my data": "membership.html",  # a turn of speech
+    # Asked before anybody had tuned on them, and missed then.
+    "how can I strip out social security numbers": "questions.html#how-do-i-remove-names",
+    "someone emailed me a dataset, is it genuine": "questions.html#somebody-sent-me-a-release",
+    "my supervisor wants a document to sign off": "determination.html",
+    "patients appear in both last year's and this year's release": "anonymize.html#after-other-releases",
+    "does it run without admin rights on a hospital PC": "install.html",
+    "synthetic patients with realistic histories": "linked-synthesis.html",
+    "the program refuses my file": "files.html",
+    "compare synthetic with original distribution": "utility.html",
+    "outliers like a 107 year old": "questions.html#a-few-people-in-my-file-are-very-rare",
+    "average income per district to each household": "quickstart-analyst.html",
+    "maximum number of rows": "questions.html#my-file-is-larger-than-memory",
+    "membership inference attack": "membership.html",
+    "mask phone numbers in a comment field": "questions.html#",
 }
 
 
