@@ -190,6 +190,6 @@ def test_axe_finds_nothing_serious_on_the_pages(browser: chromium.Browser, site:
     axe = accessibility.script()
     if axe is None:
         pytest.skip("axe is not installed: make axe")
-    for width in (1200, 400):
-        browser.open(site / f"{page}.html", width=width)
-        assert accessibility.faults(browser, axe) == [], f"{page}, {width} wide"
+    for width, dark in ((1200, False), (400, False), (1200, True)):
+        browser.open(site / f"{page}.html", width=width, dark=dark)
+        assert accessibility.faults(browser, axe) == [], f"{page}, {width} wide, {'dark' if dark else 'light'}"
