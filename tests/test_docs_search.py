@@ -185,11 +185,29 @@ def test_the_menu_opens_where_one_reads_and_keeps_the_search_in_sight(
     assert browser.evaluate(left) > 200 and not browser.complaints()
 
 
-@pytest.mark.parametrize("page", ["index", "notebooks/publisher"])
-def test_axe_finds_nothing_serious_on_the_pages(browser: chromium.Browser, site: Path, page: str) -> None:
+def serious(browser: chromium.Browser, page: Path, width: int, dark: bool) -> list[str]:
     axe = accessibility.script()
     if axe is None:
         pytest.skip("axe is not installed: make axe")
+    browser.open(page, width=width, dark=dark)
+    return [
+        f"{page.name}, {width}, {'dark' if dark else 'light'}: {f}"
+        for f in accessibility.faults(browser, axe)
+    ]
+
+
+@pytest.mark.parametrize("page", ["index", "notebooks/publisher"])
+def test_axe_finds_nothing_serious_on_the_pages(browser: chromium.Browser, site: Path, page: str) -> None:
     for width, dark in ((1200, False), (400, False), (1200, True)):
-        browser.open(site / f"{page}.html", width=width, dark=dark)
-        assert accessibility.faults(browser, axe) == [], f"{page}, {width} wide, {'dark' if dark else 'light'}"
+        assert serious(browser, site / f"{page}.html", width, dark) == []
+
+
+@pytest.mark.soak
+def test_axe_finds_nothing_serious_on_any_page(browser: chromium.Browser, site: Path) -> None:
+    found = [
+        f
+        for p in sorted(site.rglob("*.html"))
+        for dark in (False, True)
+        for f in serious(browser, p, 1200, dark)
+    ]
+    assert found == []
