@@ -91,8 +91,20 @@ def test_pages_about_one_file(sfumato: Sfumato) -> None:
         for made in Path().glob("determination.*"):
             made.unlink()
         people("holdout.csv", 2)
+        play.next("determination", "sfumato determination new")
         play.rest("determination", {"assess": 1}, until="sfumato determination new")
-        play.rest("determination", {"assess": 1}, until="sfumato run")
+        shutil.rmtree("release")
+        Path("determination.toml").unlink()
+        assert sfumato("init", "data.csv").code == 0
+        play.next("determination", "sfumato determination new")
+        plan = Path("plan.toml").read_text("utf-8")
+        outputs = "[outputs]\ndetermination = 'determination.toml'\n"
+        assert "[outputs]" not in plan or plan.count("[outputs]\n") == 1
+        Path("plan.toml").write_text(
+            plan.replace("[outputs]\n", outputs) if "[outputs]\n" in plan else plan + outputs, "utf-8"
+        )
+        play.next("determination", "sfumato run", 1)
+        assert Path("release", "internal", "determination.html").exists()
 
 
 @pytest.mark.soak
