@@ -151,8 +151,8 @@ def going_on(command: str, folder: Path, ready: str) -> Iterator[str]:
 def served(command: str, folder: Path) -> Iterator[tuple[int, str]]:
     """What a `sfumato serve` of a page serves, at a port that is free: the port, and what it said."""
     port = free_port()
-    with going_on(f"{command.partition('#')[0]} --port {port}", folder, rf"127\.0\.0\.1:{port}\b") as said:
-        waits = "curl -sf --noproxy '*' -o /dev/null --retry 600 --retry-delay 1 --retry-all-errors"
+    with going_on(f"{command.partition('#')[0]} --port {port}", folder, '"event": "started"') as said:
+        waits = "curl -sf --noproxy '*' -o /dev/null --retry 60 --retry-delay 1 --retry-all-errors"
         assert shell(f"{waits} http://127.0.0.1:{port}/readyz", folder).code == 0, said
         yield port, said
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,13 @@ def test_tokens_and_charts(work: Path) -> None:
             signed = registry.token("ours", aud=address, sub="registry", client_id=None, scope=None, jti="1")
             answer = play.ask("access", port, "scores.hospital.example", SIGNED=signed)
             assert answer["scope"] == "system/RiskAssessment.c" and answer["expires_in"] == 300
+        asked = ["age", "sex", "bmi", "glucose", "family_history", "diabetes"]  # what the page's mapping has
+        table = sf.samples.diabetes(1_500, seed=1).select(asked)
+        shutil.rmtree("models")
+        Path("models").mkdir()
+        sf.AdditiveScore(epsilon=1.0).fit(table, "diabetes").save(
+            "models/diabetes.sfm", sf.SigningKey.load("hospital.key"), name="diabetes"
+        )
         with served(play.take("fhir", "sfumato serve"), work) as (port, _):
             found = shell(f"curl -s --noproxy '*' http://127.0.0.1:{port}/cds-services", work)
             assert json.loads(found.said)["services"][0]["hook"] == "patient-view"
@@ -105,5 +113,8 @@ def test_the_studio(work: Path) -> None:
         with going_on(f"{command} --no-browser", work, r"/enter\?ticket=\S+\s") as said:
             address = re.search(r"http://127\.0\.0\.1:\d+/enter\?ticket=\S+", said)
             assert address is not None
-            page = shell(f"curl -s -L --noproxy '*' -c jar -b jar '{address[0]}'", work)
+            entered = shell(f"curl -s --noproxy '*' -c jar '{address[0]}'", work)
+            assert entered.code == 0 and Path("jar").exists()
+            home = address[0].partition("/enter")[0]
+            page = shell(f"curl -s -L --noproxy '*' -b jar {home}/", work)
             assert "discharges" in page.said
