@@ -63,7 +63,8 @@ class Schema:
         """The columns, what was guessed of them and why; no level, as notebooks are kept and passed on."""
         guessed = any(c.reason for c in self)
         rows = "".join(
-            f"<tr><td>{escape(c.name)}</td><td>{c.kind}</td><td>{c.role}</td><td>{c.confidence or 'stated'}</td>"
+            f"<tr><td>{escape(c.name)}</td><td>{c.kind}</td><td>{c.role}</td>"
+            f"<td>{c.confidence or 'stated'}</td>"
             + (f"<td>{escape(c.reason)}</td></tr>" if guessed else "</tr>")
             for c in self
         )
