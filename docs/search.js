@@ -8,26 +8,29 @@ const siteSearch = (function () {
     "how i if in into is isn it its just made make may me much my no not now of on one or our please really say says should so some " +
     "somebody someone something than that the their them then there these they thing things this those to too try tried us use used " +
     "using very want was way we were what about get gets got like need tell when where which while who whom whose why will with work " +
-    "works would you your out up off over happen happens happened often anybody anyone everybody everyone nobody i'm look else even still").split(" "));
+    "works would you your out up off over happen happens happened often anybody anyone everybody everyone nobody i'm look else even still appear appears program like").split(" "));
   // Turns of speech whose single words lead elsewhere.
-  const TURNS = [[/\b(figure|find|work) out\b/gi, "learn"], [/\bget(ting)? rid of\b/gi, "remove"], [/\bwho (is|was|are|were) in\b/gi, "membership"]];
+  const TURNS = [
+    [/\b(figure|find|work) out\b/gi, "learn"], [/\bget(ting)? rid of\b/gi, "remove"], [/\bwho (is|was|are|were) in\b/gi, "membership"],
+    [/\bsign(s|ed)?[- ]off\b/gi, "determination"], [/\be?-?mailed (me|us)\b/gi, "sent"], [/\bstrip(ping|ped)? (out|off)\b/gi, "remove"],
+  ];
   // Words people type, and words of these pages; the glossary adds what others call its words (searchSynonyms).
   const ALSO = {
     accuracy: "utility", accurate: "utility", address: "identifier", aggregate: "table", anonymise: "anonymize", api: "serve", attacker: "intruder",
     attribute: "column", authority: "officer", big: "larger large", billion: "larger", birthday: "birth", blur: "generalize", bucket: "interval",
     budget: "ledger", change: "correct", chart: "figure", check: "verify", classifier: "score model", cloud: "s3", cluster: "spark", cohort: "table",
-    colleague: "recipient", compare: "frontier beside", computer: "machine", consent: "withdraw", continue: "resume killed", contract: "agreement",
+    colleague: "recipient", comment: "text free", compare: "frontier beside", computer: "machine", consent: "withdraw", continue: "resume killed", contract: "agreement",
     correct: "review", cost: "spent budget", crash: "killed", csv: "file", curve: "figure", dataset: "table", date: "day shift",
     deidentification: "anonymize pseudonyms", deidentify: "anonymize pseudonyms", delete: "remove drop withdraw", deutsch: "language",
-    diagram: "figure", disappear: "dropped left", docker: "container", download: "network", dp: "epsilon differential", email: "identifier",
+    diagram: "figure", district: "region area", disappear: "dropped left", docker: "container", download: "network", dp: "epsilon differential", email: "identifier",
     encrypt: "secret key pseudonyms", erase: "remove drop withdraw", error: "refused exit", evaluate: "assess", evidence: "determination",
     excel: "xlsx", explain: "contributions", extreme: "rare", fail: "exit code", fake: "invented synthetic", fast: "time seconds", field: "column",
     french: "language", gdpr: "officer determination", generate: "synthesize draw", german: "language", gone: "dropped missing", good: "quality useful", gpu: "machine",
     graph: "figure map", guess: "guesses", hash: "pseudonyms keyed", hide: "withhold suppress", hipaa: "officer determination", icd: "codes",
     identified: "linking", individual: "person", install: "pip", internet: "network", interrupt: "killed", json: "fhir", keep: "kept",
-    kubernetes: "container", laptop: "machine", law: "officer legal", lawyer: "officer", leak: "attack risk safe", legal: "officer", login: "key",
-    long: "time seconds", lost: "backup", manipulate: "altered forged", mask: "pseudonyms generalize", measure: "assess", metric: "measure",
-    million: "larger", mistake: "correct", name: "identifier", observation: "row", offline: "network internet", outlier: "rare extreme", own: "guest",
+    kubernetes: "container", laptop: "machine", law: "officer legal", lawyer: "officer", leak: "attack risk safe", legal: "officer", last: "earlier", login: "key",
+    long: "time seconds", lost: "backup", manipulate: "altered forged", maximum: "large larger", mask: "pseudonyms generalize", measure: "assess", metric: "measure",
+    million: "larger", mistake: "correct", name: "identifier", observation: "row", offline: "network internet", old: "age", outlier: "rare extreme", own: "guest",
     parallel: "workers", partner: "recipient", password: "key", patient: "person", people: "person", per: "each", permission: "access key",
     phone: "identifier", plot: "figure", plugin: "guest", postal: "zip", postcode: "zip", predict: "score", proof: "guarantee", quality: "utility",
     random: "seed", redact: "drop suppress", regulator: "officer", reidentified: "linking", reidentify: "linking", remove: "drop",

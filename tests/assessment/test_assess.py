@@ -306,7 +306,7 @@ def test_words(same: Assessment) -> None:
     assert str(same).startswith("INTERNAL. No threshold was set")
     risk, utility = (str(same).index(title) for title in ("Risk: what the", "Utility: what the"))
     assert risk < str(same).index("linking, claimed") < utility
-    assert same._repr_html_().startswith("<pre style")
+    assert same._repr_html_().startswith("<p>INTERNAL. <strong>")
     assert repr(same).startswith(f"Assessment({len(same.scores)} scores; no threshold; ")
     with pytest.raises(ParameterError, match="no score"):
         same["nothing"]

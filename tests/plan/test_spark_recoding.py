@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from cli_support import PATIENCE
+from printed import Play
 
 import sfumato as sf
 
@@ -136,7 +138,9 @@ def cluster(tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.mark.soak
-def test_a_cluster_of_two_workers_runs_a_plan_from_end_to_end(cluster: str, tmp_path: Path) -> None:
+def test_a_cluster_of_two_workers_runs_a_plan_from_end_to_end(
+    cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = stays(4_000)
     folder = tmp_path / "work"
     (folder / "data.parquet").mkdir(parents=True)
@@ -145,21 +149,16 @@ def test_a_cluster_of_two_workers_runs_a_plan_from_end_to_end(cluster: str, tmp_
         pq.write_table(arrow.slice(i * 1_000, 1_000), folder / "data.parquet" / f"part-{i}.parquet")
     (folder / "schema.toml").write_text(sf.samples.signed_schema(table.schema).to_toml())
     (folder / "plan.toml").write_text(PLAN)
-    command = [
-        sys.executable,
-        "-m",
-        "sfumato",
-        "run",
-        str(folder / "plan.toml"),
-        "--out",
-        str(tmp_path / "out"),
-    ]
-    env = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
-    done = subprocess.run(
-        [*command, "--spark", cluster], capture_output=True, text=True, check=False, env=env, cwd=folder
-    )
-    assert done.returncode in (0, 1), done.stderr[-3_000:]  # 1: a draft, which nobody reviewed
-    (public,) = tmp_path.glob("out/**/public")
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    monkeypatch.chdir(folder)
+    with Play("scale") as play:  # 1: a draft, which nobody reviewed
+        play.swap("scale", "spark://master:7077", cluster)
+        play.next("scale", "sfumato run", 1)
+        kept = sf.Release.load("release").data.to_arrow()
+        shutil.rmtree("release")
+        play.next("scale", "sfumato run", 1)  # on two executors of its own
+        assert sf.Release.load("release").data.to_arrow().schema == kept.schema
+    (public,) = folder.glob("release/**/public")
     assert sf.verify(public.parent).ok
     written = sf.Release.load(public.parent).data.to_arrow()
     assert min(counted(written, KNOWN).values()) >= 5

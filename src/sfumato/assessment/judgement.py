@@ -177,9 +177,9 @@ class Assessment:
         return f"Assessment({len(self.scores)} scores; {limits}; {len(self.skipped)} parts not examined)"
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from sfumato.assessment.page import html_of
 
-        return f'<pre style="white-space: pre-wrap">{escape(str(self))}</pre>'
+        return html_of(self)
 
 
 def ordered(scores: Sequence[Score]) -> tuple[Score, ...]:

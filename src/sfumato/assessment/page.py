@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from sfumato.report import Block, Cell, DataTable, Figure, Page, Promises, ScoreTable, Section, Verdict
@@ -199,6 +200,24 @@ def lines_of(found: Assessment) -> list[str]:
     if verdict.not_examined:
         out += ["", "Not examined", *(f"  {line}" for line in verdict.not_examined)]
     return out
+
+
+def html_of(found: Assessment) -> str:
+    """What decides, for a notebook: the verdict, the limits, what to do; all the rest folded away."""
+    verdict = found.verdict()
+    rows = "".join(
+        f"<tr><td>{escape(name)}</td><td>{escape(asked)}</td><td>{escape(value)}</td></tr>"
+        for name, asked, value in limits(verdict)
+    )
+    head = "<thead><tr><th>outcome</th><th>limit</th><th>found</th></tr></thead>"
+    steps = "".join(f"<li>{escape(line)}</li>" for line in verdict.advice)
+    word, rest = escape(outcome(verdict).capitalize()), escape(str(found))
+    return (
+        f"<p>INTERNAL. <strong>{word}.</strong> {escape(verdict.because)}</p>"
+        + (f"<table>{head}<tbody>{rows}</tbody></table>" if rows else "")
+        + (f"<p>{NEXT}</p><ol>{steps}</ol>" if steps else "")
+        + f"<details><summary>All of it</summary>\n<pre style='white-space: pre-wrap'>{rest}</pre></details>"
+    )
 
 
 def _people_lines(found: Assessment) -> Iterator[str]:

@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperCommand
 
 from sfumato.cli.terminal import Terminal
+from sfumato.languages import LANGUAGES
 
 if TYPE_CHECKING:
     from typer.models import OptionInfo
@@ -118,7 +119,8 @@ class _Shared:
         str | None,
         typer.Option(
             "--language", metavar="CODE", rich_help_panel=_SPEECH, show_default=False,
-            help="Of what is printed and of pages and cards: en or de. Errors and --json stay English.",
+            help=f"Of what is printed and of pages and cards: {' or '.join(LANGUAGES)}. "
+            "Errors and --json stay English.",
         ),
     ] = None  # fmt: skip
     json: Annotated[

@@ -61,12 +61,15 @@ class Schema:
 
     def _repr_html_(self) -> str:
         """The columns, what was guessed of them and why; no level, as notebooks are kept and passed on."""
+        guessed = any(c.reason for c in self)
         rows = "".join(
             f"<tr><td>{escape(c.name)}</td><td>{c.kind}</td><td>{c.role}</td>"
-            f"<td>{c.confidence or 'stated'}</td><td>{escape(c.reason)}</td></tr>"
+            f"<td>{c.confidence or 'stated'}</td>"
+            + (f"<td>{escape(c.reason)}</td></tr>" if guessed else "</tr>")
             for c in self
         )
-        head = "<tr><th>column</th><th>kind</th><th>role</th><th>how sure</th><th>why</th></tr>"
+        why = "<th>why</th>" if guessed else ""
+        head = f"<tr><th>column</th><th>kind</th><th>role</th><th>how sure</th>{why}</tr>"
         caption = f"<caption>Schema of {len(self)} columns</caption>"
         return f"<table>{caption}<thead>{head}</thead><tbody>{rows}</tbody></table>"
 
