@@ -60,7 +60,7 @@ class Loners:
         items = self._order[len(self._far) : len(self._far) + count]
         few = max(1, min(self._k - 1, len(self._n) - 1))
         found = neighbours.nearest_of(self._forest, self._tree, self._leaves, items, few, len(self._n))
-        near = found.astype(np.int64)
+        near: NDArray[np.int64] = found.astype(np.int64)
         cost = neighbours.joined_with(self._forest, self._leaves, items, near)
         rows = np.cumsum(np.where(near >= 0, self._n[near], 0), axis=1) + self._n[items][:, None]
         far = np.where((near >= 0) & (rows >= self._k), cost, np.inf).min(axis=1, initial=np.inf)
