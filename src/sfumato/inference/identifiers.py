@@ -288,7 +288,7 @@ def _by_values(facts: Facts, reading: Reading, unique: bool) -> Clue | None:
         numbered = numbered and too_many_to_count(facts)
         measured = reading.first(*(c for c in _MEASURED if c != "count" or not numbered))
         many = unique or (facts.distinct >= _MANY and facts.share_distinct >= 0.01)
-        if measured and not (many and too_long_to_count(facts, reading)) and not never_twice(facts):
+        if measured and not (many and too_long_to_count(facts, reading)):
             return None
         if unique and np.ptp(numbers) <= 1.5 * facts.distinct and "date" not in reading:
             return Clue(Role.IDENTIFIER, LIKELY, f"{IN_A_ROW}, {_different(facts)}")
