@@ -109,9 +109,7 @@ def test_a_release_of_this_package(copy: Path, monkeypatch: pytest.MonkeyPatch) 
         # What the Makefile says, with this environment in place of one that it would make first.
         said = "-m releasing.rehearsal --out dist --python"
         assert said in (ROOT / "Makefile").read_text("utf-8")
-        play.swap(
-            "releasing", "make rehearsal", f"{sys.executable} {said} {sys.executable} --key releases.key"
-        )
+        play.swap("releasing", "make rehearsal", f"{sys.executable} {said} {sys.executable}")
         play.rest("releasing", until="sfumato verify")
         wheel = next(Path("dist").glob("*.whl"))
         signing = "from pathlib import Path as P; from releasing.rehearsal import sign"
