@@ -61,7 +61,7 @@ VISITS = {
 }  # fmt: skip
 
 
-def test_every_command_of_the_list(sfumato: Sfumato) -> None:
+def test_every_command_of_the_list(sfumato: Sfumato, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     page = "command-line"
     with Play("command-line").inside(sfumato) as play:
         stays("visits.csv", VISITS)
@@ -98,6 +98,7 @@ def test_every_command_of_the_list(sfumato: Sfumato) -> None:
             "--epsilon 2",
         )  # fmt: skip
         gone("hospital.key", "hospital.pub", "study.ledger")
+        monkeypatch.setenv("SFUMATO_STATE", str(tmp_path / "another"))  # a machine that knows no such ledger
         play.rest(page, until="sfumato describe claims")
         lines = ["a,b,c,d,e,f,g", *("1,2,3,4,5,6,7" for _ in range(950))]
         lines[11], lines[903] = "1,2,3", "1,2,3,4,5,6,7,8"

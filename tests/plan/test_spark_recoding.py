@@ -151,12 +151,12 @@ def test_a_cluster_of_two_workers_runs_a_plan_from_end_to_end(
     (folder / "plan.toml").write_text(PLAN)
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
     monkeypatch.chdir(folder)
-    with Play("scale") as play:  # 1: a draft, which nobody reviewed
+    with Play("scale") as play:
         play.swap("scale", "spark://master:7077", cluster)
-        play.next("scale", "sfumato run", 1)
+        play.next("scale", "sfumato run")
         kept = sf.Release.load("release").data.to_arrow()
         shutil.rmtree("release")
-        play.next("scale", "sfumato run", 1)  # on two executors of its own
+        play.next("scale", "sfumato run")  # on two executors of its own
         assert sf.Release.load("release").data.to_arrow().schema == kept.schema
     (public,) = folder.glob("release/**/public")
     assert sf.verify(public.parent).ok
