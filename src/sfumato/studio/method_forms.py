@@ -59,19 +59,30 @@ def setting_fields(
 ) -> Html:
     """The fields of a form. apart: settings that the screen asks for itself."""
     open_ = [f for f in settings_of(method, everything=everything) if f.name not in apart]
-    shown = [_labelled(view, f, given.get(f.name)) for f in open_]
-    return el("div", shown, class_="fields settings")
+    return declared_fields(view, open_, given)
+
+
+def declared_fields(view: PageView, fields: Sequence[Field], given: Mapping[str, Any]) -> Html:
+    """The fields of a form for anything that declares its settings."""
+    return el("div", [_labelled(view, f, given.get(f.name)) for f in fields], class_="fields settings")
 
 
 def read_settings(form: Form, method: str) -> dict[str, Any]:
     """What a form of a method has sent; what is left empty is left to the method."""
+    found = read_declared(form, settings_of(method, everything=True), method)
+    Step(method, found).build()  # what settings say together is checked by the method itself
+    return found
+
+
+def read_declared(form: Form, fields: Sequence[Field], name: str) -> dict[str, Any]:
+    """What a form of declared settings has sent; each is held against its declaration. name: of the whole."""
     found: dict[str, Any] = {}
     faults: list[str] = []
-    for one in settings_of(method, everything=True):
+    for one in fields:
         sent = [v for v in form.several(PREFIX + one.name) if v.strip()]
         if sent:
             found[one.name] = value_sent(one.parameter.shape, sent)
-    for one in settings_of(method, everything=True):
+    for one in fields:
         if one.name in found:
             faults += [
                 f"{'.'.join(map(str, at))} {words}"
@@ -80,8 +91,7 @@ def read_settings(form: Form, method: str) -> dict[str, Any]:
         elif one.required:
             faults.append(f"{one.name} is needed")
     if faults:
-        raise ParameterError(f"{method}: {'; '.join(faults[:6])}.", hint="correct these")
-    Step(method, found).build()  # what settings say together is checked by the method itself
+        raise ParameterError(f"{name}: {'; '.join(faults[:6])}.", hint="correct these")
     return found
 
 

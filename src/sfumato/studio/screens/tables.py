@@ -16,6 +16,7 @@ from sfumato.studio.method_forms import PREFIX, read_settings, setting_fields
 from sfumato.studio.plan_folder import PLAN, named
 from sfumato.studio.precedence import submit_ahead
 from sfumato.studio.screens.linked_data import linked_section, look
+from sfumato.studio.screens.linked_settings import ACTIONS, settings_section
 from sfumato.studio.screens.screen import Screen
 from sfumato.studio.toml_text import with_item, without_part
 from sfumato.studio.view import Form, PageView
@@ -35,7 +36,7 @@ def methods() -> list[str]:
 def show(view: PageView) -> Html:
     """The tables of the plan, their cells, one cell's reason, a form for another, and linked tables."""
     if view.folder.linked:
-        return linked_section(view)
+        return join(linked_section(view), settings_section(view))
     task = view.worker.latest(TABLES)
     return join(_listed(view, task), _worked_out(view, task), _add(view), linked_section(view))
 
@@ -256,6 +257,6 @@ def work(view: PageView, form: Form) -> str | None:
 SCREEN = Screen(
     "tables",
     show,
-    {"add": add, "remove": remove, "instead": instead, "work": work, "look": look},
+    {"add": add, "remove": remove, "instead": instead, "work": work, "look": look, **ACTIONS},
     linked=True,
 )
