@@ -11,6 +11,7 @@ import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from sfumato.errors import ParameterError
 from sfumato.methods.declaration import Does, declaration_of
@@ -60,6 +61,23 @@ def setting_fields(
     """The fields of a form. apart: settings that the screen asks for itself."""
     open_ = [f for f in settings_of(method, everything=everything) if f.name not in apart]
     return declared_fields(view, open_, given)
+
+
+def method_address(screen: str, method: str, everything: bool) -> str:
+    """Where the form of a method stands on a screen."""
+    query = {k: v for k, v in (("add", method), ("all", "1" if everything else "")) if v}
+    return f"/{screen}?{urlencode(query)}#add" if query else f"/{screen}#add"
+
+
+def method_links(screen: str, names: Sequence[str], chosen: str, *, everything: bool) -> Html:
+    """Methods to choose from, each with what it says of itself."""
+    links = [
+        el("li", el("a", name, href=method_address(screen, name, everything), id=f"add-{name}",
+                    aria_current="true" if name == chosen else None),
+           " ", el("span", declaration_of(find(name)).summary, class_="small"))
+        for name in names
+    ]  # fmt: skip
+    return el("ul", links, class_="methods")
 
 
 def declared_fields(view: PageView, fields: Sequence[Field], given: Mapping[str, Any]) -> Html:

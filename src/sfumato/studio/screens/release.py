@@ -191,7 +191,11 @@ def _run(view: PageView) -> Html:
                     id="overwrite",
                     disabled=view.fixed,
                 ),
-                el("label", t("release.overwrite"), for_="overwrite"),
+                el(
+                    "label",
+                    t(f"release.overwrite{'.linked' if view.folder.linked else ''}"),
+                    for_="overwrite",
+                ),
                 class_="tick",
             )
         parts.append(view.form("run", replace, _beside(view), view.button(t("release.run"), id="run")))

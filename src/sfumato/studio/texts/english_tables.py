@@ -99,6 +99,7 @@ TABLES = {
     "linked.faults.one": "One key does not hold: a run is refused, or leaves rows out if the plan says mend = true.",
     "linked.waiting": "{n} tables are in no release until database.toml says that they hold no persons (persons = false): {names}",
     "linked.waiting.one": "One table is in no release until database.toml says that it holds no persons (persons = false): {names}",
+    "release.overwrite.linked": "Replace the earlier release: without this, a run stops",
     "linked.to_tables": "The tables, and what is done with them",
     "linked.to_release": "Next: sign and release",
     "linked.do": "What is done with them",

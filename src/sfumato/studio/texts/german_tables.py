@@ -95,6 +95,7 @@ TABLES = {
     "linked.faults.one": "Ein Schlüssel stimmt nicht: Ein Lauf wird verweigert, oder er lässt Zeilen weg, wenn im Plan mend = true steht.",
     "linked.waiting": "{n} Tabellen sind in keiner Freigabe, solange in database.toml nicht steht, dass sie keine Personen enthalten (persons = false): {names}",
     "linked.waiting.one": "Eine Tabelle ist in keiner Freigabe, solange in database.toml nicht steht, dass sie keine Personen enthält (persons = false): {names}",
+    "release.overwrite.linked": "Die frühere Freigabe ersetzen: sonst bricht ein Lauf ab",
     "linked.to_tables": "Die Tabellen, und was mit ihnen geschieht",
     "linked.to_release": "Weiter: unterschreiben und freigeben",
     "linked.do": "Was mit ihnen geschieht",
