@@ -13,9 +13,21 @@ _CODES = {"Tab": 9, "Enter": 13, " ": 32, "ArrowLeft": 37, "ArrowUp": 38, "Arrow
 
 def until(browser: Browser, claim: str) -> None:
     end = time.monotonic() + PATIENCE
-    while not browser.evaluate(f"!!({claim})"):
+    while not holds(browser, claim):
         assert time.monotonic() < end, f"never so: {claim}; {browser.complaints()}"
         time.sleep(0.05)
+
+
+def holds(browser: Browser, claim: str) -> bool:
+    """Whether a claim is so now; not while one page makes room for the next."""
+    try:
+        return bool(
+            browser.evaluate(f"(() => {{ try {{ return !!({claim}) }} catch {{ return false }} }})()")
+        )
+    except RuntimeError as error:
+        if "navigated" in str(error) or "context" in str(error):
+            return False
+        raise
 
 
 def settled(browser: Browser, claim: str) -> None:
@@ -33,12 +45,26 @@ def key(browser: Browser, name: str, *, control: bool = False) -> None:
 
 
 def by_mouse(browser: Browser, selector: str) -> None:
-    """Move to the middle of an element and press."""
+    """Move to the middle of an element and press; again if the page moved away under the mouse meanwhile."""
     box = f"document.querySelector({selector!r})"
-    browser.evaluate(f"{box}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
-    at = browser.evaluate(f"(r => [r.x + r.width / 2, r.y + r.height / 2])({box}.getBoundingClientRect())")
-    for kind in ("mousePressed", "mouseReleased"):
-        browser.ask("Input.dispatchMouseEvent", type=kind, x=at[0], y=at[1], button="left", clickCount=1)
+    end = time.monotonic() + PATIENCE
+    while True:
+        browser.evaluate(f"{box}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+        at = browser.evaluate(
+            f"(r => [r.x + r.width / 2, r.y + r.height / 2])({box}.getBoundingClientRect())"
+        )
+        browser.evaluate(
+            "addEventListener('mousedown', e => { window.pressedOn = e.target }, {capture: true, once: true})"
+        )
+        where = {"x": at[0], "y": at[1], "button": "left", "clickCount": 1}
+        browser.ask("Input.dispatchMouseEvent", type="mousePressed", **where)
+        hit = holds(browser, f"{box}.contains(window.pressedOn)")
+        if not hit:  # let go where nothing is
+            where = {**where, "x": 1, "y": 1}
+        browser.ask("Input.dispatchMouseEvent", type="mouseReleased", **where)
+        if hit:
+            return
+        assert time.monotonic() < end, f"the mouse never met {selector}"
 
 
 def by_keys(browser: Browser, selector: str) -> None:
