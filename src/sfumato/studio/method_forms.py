@@ -69,12 +69,12 @@ def method_address(screen: str, method: str, everything: bool) -> str:
     return f"/{screen}?{urlencode(query)}#add" if query else f"/{screen}#add"
 
 
-def method_links(screen: str, names: Sequence[str], chosen: str, *, everything: bool) -> Html:
+def method_links(view: PageView, names: Sequence[str], chosen: str, *, everything: bool) -> Html:
     """Methods to choose from, each with what it says of itself."""
     links = [
-        el("li", el("a", name, href=method_address(screen, name, everything), id=f"add-{name}",
+        el("li", el("a", name, href=method_address(view.screen, name, everything), id=f"add-{name}",
                     aria_current="true" if name == chosen else None),
-           " ", el("span", declaration_of(find(name)).summary, class_="small"))
+           " ", el("span", view.t.said(declaration_of(find(name)).summary), class_="small"))
         for name in names
     ]  # fmt: skip
     return el("ul", links, class_="methods")
@@ -125,7 +125,9 @@ def _labelled(view: PageView, one: Field, given: object) -> Html:
         if one.required or usual in (None, (), [], {})
         else view.t("form.default", value=written_value(usual))
     )
-    words = " ".join(w for w in (parameter.doc, _bounds(parameter.shape), default) if w)
+    words = " ".join(
+        w for w in (view.t.said(parameter.doc), view.t.said(_bounds(parameter.shape)), default) if w
+    )
     return el(
         "div", el("label", one.name, unit, " *" if one.required else "", for_=name),
         _control(view, one, name, given), el("p", words, class_="small", id=f"{name}-means"), class_="field",

@@ -85,7 +85,7 @@ def _limits(view: PageView) -> Html:
         rows.append(
             el(
                 "tr",
-                el("th", el("label", name, for_=f"limit-{i}"), scope="row"),
+                el("th", el("label", t.said(name), for_=f"limit-{i}"), scope="row"),
                 el("td", view.hidden(name=name), box),
             )
         )
@@ -142,7 +142,7 @@ def _signature(view: PageView) -> Html:
             el("p", t("release.signed", by=by, on=on.isoformat()), class_="figure good", id="signed")
         )
     else:
-        parts.append(el("p", t("release.unsigned"), el("br"), el("span", plan.draft, class_="small")))
+        parts.append(el("p", t("release.unsigned"), el("br"), el("span", t.said(plan.draft), class_="small")))
     if plan.accepted:
         parts.append(el("p", t("release.covers", words=plan.accepted), class_="small"))
     box = el(

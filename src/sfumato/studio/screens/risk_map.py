@@ -84,10 +84,10 @@ def _chosen(view: PageView, point: TriedSetting) -> Html:
         inside = point.risk <= limit
         verdict = el("p", t("map.inside" if inside else "map.outside", limit=limit))
     facts = [
-        (t("map.risk"), _number(view, point.risk), (point.axes or {}).get("risk_meaning", "")),
-        (t("map.lost"), _number(view, point.lost), (point.axes or {}).get("utility_meaning", "")),
+        (t("map.risk"), _number(view, point.risk), t.said((point.axes or {}).get("risk_meaning", ""))),
+        (t("map.lost"), _number(view, point.lost), t.said((point.axes or {}).get("utility_meaning", ""))),
         (t("map.seconds"), _number(view, point.seconds), ""),
-        (t("map.promises"), "; ".join(point.promises) or t("map.promises.none"), ""),
+        (t("map.promises"), "; ".join(map(t.said, point.promises)) or t("map.promises.none"), ""),
     ]
     table = el(
         "table",
@@ -141,7 +141,7 @@ def _add(view: PageView) -> Html:
     known = placeable()
     method = view.query.get("add", "")
     offered = known if everything else known[:FEW_METHODS]
-    links = method_links("map", offered, method, everything=everything)
+    links = method_links(view, offered, method, everything=everything)
     other = el(
         "p", el("a", t("map.fewer" if everything else "map.everything", n=len(known)),
                 href=method_address("map", method if method in known else "", not everything),

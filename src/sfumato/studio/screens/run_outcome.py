@@ -30,16 +30,16 @@ def outcome(view: PageView, task: Task, digest: str) -> Html:
     parts: list[object] = [
         el("p", t("release.outdated"), class_="warn") if old else None,
         el("p", t(words), class_="figure" + (" good" if words == "release.done" else ""), id="outcome"),
-        el("p", found["draft"] or found["accepted"], class_="small"),
+        el("p", t.said(found["draft"]) or found["accepted"], class_="small"),
     ]
     if found.get("drift"):
-        parts.append(el("ul", [el("li", words) for words in found["drift"]], class_="small"))
+        parts.append(el("ul", [el("li", t.said(words)) for words in found["drift"]], class_="small"))
     for decision in found["decisions"].values():
         parts.append(_decision(view, decision))
     for name, release in found["releases"].items():
         parts.append(_verified(view, name, release))
     if found["notes"]:
-        parts.append(el("ul", [el("li", n) for n in found["notes"]], class_="small"))
+        parts.append(el("ul", [el("li", t.said(n)) for n in found["notes"]], class_="small"))
     if found["releases"]:
         parts.append(el("p", el("a", t("release.to_papers"), href="/papers", class_="go")))
     return join(*parts)
@@ -48,12 +48,16 @@ def outcome(view: PageView, task: Task, digest: str) -> Html:
 def _decision(view: PageView, decision: Mapping[str, Any]) -> Html:
     t = view.t
     rows = [
-        el("tr", el("td", t(f"outcome.{outcome}"), class_=f"outcome {_tone(outcome)}"), el("td", sentence))
+        el(
+            "tr",
+            el("td", t(f"outcome.{outcome}"), class_=f"outcome {_tone(outcome)}"),
+            el("td", t.said(sentence)),
+        )
         for outcome, sentence in decision["limits"]
     ]
-    advice = [el("li", words) for words in decision["advice"]]
+    advice = [el("li", t.said(words)) for words in decision["advice"]]
     return join(
-        el("p", decision["because"]) if decision["because"] else None,
+        el("p", t.said(decision["because"])) if decision["because"] else None,
         el("table", el("tbody", rows), class_="limits") if rows else None,
         el("p", t("release.next"), class_="label") if advice else None,
         el("ol", advice) if advice else None,
@@ -71,19 +75,19 @@ def _verified(view: PageView, name: str, release: Mapping[str, Any]) -> Html:
     t, said = view.t, release["verified"]
     passed = sum(row[0] == "passed" for row in said["rows"])
     other = [
-        el("li", f"{subject}: {outcome}, {how}")
+        el("li", f"{subject}: {t.said(outcome)}, {t.said(how)}")
         for outcome, subject, how in said["rows"]
         if outcome != "passed"
     ]
     return el(
         "div",
         el("h3", t("release.made", name=name, folder=release["folder"])),
-        el("p", "; ".join(release["claims"])),
+        el("p", "; ".join(map(t.said, release["claims"]))),
         el(
             "p",
             el("strong", t(f"release.standing.{said['standing']}")),
             " ",
-            said["verdict"],
+            t.said(said["verdict"]),
             id=f"verified-{name}",
             class_={"authentic": "good", "altered": "warn"}.get(said["standing"]),
         ),

@@ -82,7 +82,7 @@ def _current(view: PageView) -> Html:
         said = t("open.rows_columns", rows=look.rows, columns=len(look.columns))
         parts.append(el("p", said, class_="figure"))
         if look.reading:
-            parts.append(el("p", look.reading, class_="stamp"))
+            parts.append(el("p", t.said(look.reading), class_="stamp"))
         if view.folder.there:
             parts.append(el("p", el("a", t("open.next"), href="/columns", class_="go")))
         if look.reading and not view.fixed:

@@ -112,7 +112,7 @@ def _worked_out(view: PageView, task: Task | None) -> Html | None:
         parts += [
             el("h2", found["name"]),
             el("p", found["sentence"], class_="figure" + (" good" if found["met"] else "")),
-            el("p", "; ".join(found["claims"]), class_="small"),
+            el("p", "; ".join(map(t.said, found["claims"])), class_="small"),
             el("ul", legend, class_="legend") if legend else None,
             cell_tables(cells, found, number, cell, t),
         ]  # fmt: skip
@@ -145,7 +145,7 @@ def _add(view: PageView) -> Html:
     )  # fmt: skip
     return el(
         "section", el("h2", t("tables.add.title")), el("p", t("tables.add.lead")),
-        method_links("tables", known, method, everything=everything),
+        method_links(view, known, method, everything=everything),
         el("h3", t("map.settings_of", method=method)), form, el("p", level),
         id="add",
     )  # fmt: skip
