@@ -27,7 +27,7 @@ from sfumato.studio.work import FAILED
 
 _SAMPLES = {"discharges": discharges, "members": members, "diabetes": diabetes, "icu": icu}
 _MOST_ROWS = 100_000
-_FEW_ROWS, _FEW_COLUMNS = 5, 12  # that show how a file was read
+_FEW_ROWS, _FEW_COLUMNS, _LONGEST = 5, 12, 80  # that show how a file was read
 _CHOICES = {
     "separator": (",", ";", "|", "\t"),
     "decimal": (".", ","),
@@ -101,7 +101,7 @@ def _first_rows(view: PageView, look: Look) -> Html | None:
         if name not in head:
             head[name] = look.head(name, _FEW_ROWS)
     rows = [
-        el("tr", [el("td", "" if v is None else str(v)) for v in row])
+        el("tr", [el("td", "" if v is None else str(v)[:_LONGEST]) for v in row])
         for row in zip(*(head[n] for n in shown), strict=True)
     ]
     names = el("tr", [el("th", n, scope="col") for n in shown])
