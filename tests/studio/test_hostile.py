@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from windows import opened, prepared
 
-from sfumato.studio.screens import SCREENS
+from sfumato.studio.screens import SCREENS, columns, knowledge
 
 NAMES = (
     "<script>alert(1)</script>", "</title><img src=x onerror=alert(1)>", "javascript:alert(1)", "=cmd|x!A1",
@@ -49,3 +49,25 @@ def test_a_very_long_word_takes_no_longer_than_its_length(tmp_path: Path, where:
             assert window.get(f"/{screen}").status == 200, screen
         assert where == "name" or len(window.get("/open").text) < 50_000
         assert window.faults == []
+
+
+def test_thousands_of_columns_are_shown_some_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(columns, "PAGE", 20)
+    monkeypatch.setattr(knowledge, "_MOST", 15)
+    chance = random.Random(1)
+    rows = "".join(",".join(str(chance.randrange(5)) for _ in range(50)) + "\n" for _ in range(30))
+    data = prepared(tmp_path, ",".join(f"c{i}" for i in range(50)) + "\n" + rows)
+    with opened(data) as window:
+        pages = [
+            window.get(f"/columns{at}").text for at in ("", "?from=20", "?from=40", "?from=9x", "?from=60")
+        ]
+        assert [p.count('class="card') - p.count('class="cards') for p in pages] == [20, 20, 10, 20, 0]
+        assert "Columns 21 to 40 of 50" in pages[1] and 'id="column-20"' in pages[1]
+        assert "?from=0" in pages[1] and "?from=40" in pages[1] and "?from=60" not in pages[2]
+        reply = window.raw_post("/columns/accept", column="c25", query="from=20")
+        assert reply.status == 303 and reply.headers["location"] == "/columns?from=20"
+        known = window.get("/knowledge").text
+        assert known.count('id="know-') == 15
+        assert "further columns identify less" in known and window.faults == []

@@ -13,6 +13,7 @@ from sfumato.studio.screens.screen import Screen
 from sfumato.studio.view import Form, PageView
 
 ORDER = ("identifier", "person", "quasi-identifier", "sensitive", "weight", "other", "drop")
+PAGE = 200  # cards that are drawn at once
 _KEYS = {
     "quasi-identifier": "q",
     "sensitive": "s",
@@ -31,10 +32,11 @@ def show(view: PageView) -> Html:
     places = {name: i for i, name in enumerate(names)}
     done = sum(bool(view.columns.get(n, {}).get("reviewed", True)) for n in names)
     sure = _sure(view)
+    shown = set(names[_start(view) : _start(view) + PAGE])
     groups = []
     for role in ORDER:
         here = [n for n in names if view.role_of(n) == role]
-        cards = [_card(view, n, places[n]) for n in here]
+        cards = [_card(view, n, places[n]) for n in here if n in shown]
         title = join(
             el("span", t("columns.group", role=t(f"role.{role}"), n=len(here))),
             el("span", t(f"means.{role}"), class_="small"),
@@ -68,8 +70,31 @@ def show(view: PageView) -> Html:
         all_sure,
         el("p", t("columns.keys.list"), class_="small keys"),
         el("p", t("columns.drag"), class_="small"),
+        _pages(view, len(names)),
     )
     return join(head, groups)
+
+
+def _start(view: PageView) -> int:
+    """The first column that is shown: of thousands, some at a time."""
+    given = view.query.get("from", "")
+    return int(given) // PAGE * PAGE if given.isascii() and given.isdigit() and len(given) < 9 else 0
+
+
+def _pages(view: PageView, n: int) -> Html | None:
+    """Links to the other columns, where there are too many for one page."""
+    if n <= PAGE:
+        return None
+    t, start = view.t, _start(view)
+    steps = [("columns.earlier", start - PAGE), ("columns.later", start + PAGE)]
+    links = [el("li", el("a", t(name), href=f"/columns?from={at}")) for name, at in steps if 0 <= at < n]
+    said = t("columns.shown", first=start + 1, last=min(start + PAGE, n), n=n)
+    return el("nav", el("p", said), el("ul", links), class_="picks", aria_label=t("columns.pages"))
+
+
+def _here(view: PageView) -> Html | None:
+    """What brings a form back to the columns that were shown."""
+    return view.hidden(query=f"from={_start(view)}") if _start(view) else None
 
 
 def _sure(view: PageView) -> list[str]:
@@ -170,6 +195,7 @@ def _roles(view: PageView, name: str, role: str, card: str) -> Html:
     return view.form(
         "role",
         view.hidden(column=name),
+        _here(view),
         buttons,
         class_="choices",
         role="toolbar",
@@ -196,6 +222,7 @@ def _accept(view: PageView, name: str, known: Column | None, looked: bool, card:
     kind = view.form(
         "kind",
         view.hidden(column=name),
+        _here(view),
         el("label", t("columns.kind"), for_=f"{card}-kind"),
         box,
         el("noscript", view.button("OK")),
@@ -205,6 +232,7 @@ def _accept(view: PageView, name: str, known: Column | None, looked: bool, card:
     agree = view.form(
         what,
         view.hidden(column=name),
+        _here(view),
         view.button(
             t(f"columns.{what}"),
             id=f"{card}-accept",
