@@ -84,8 +84,8 @@ def test_every_screen_of_a_table(browser: chromium.Browser, tmp_path: Path) -> N
     studio = RunningStudio(tmp_path, cwd=tmp_path)
     base = studio.address.partition("/enter")[0]
     try:
-        in_clothes(browser)
         browser.visit(studio.address)
+        in_clothes(browser)
         until(browser, "document.querySelector('#file-0')")
         pressed(browser, "#file-0", "document.querySelector('main a.go')")
         before_the_run(browser, base)
@@ -156,8 +156,8 @@ def test_the_screens_of_linked_tables(browser: chromium.Browser, tmp_path: Path)
         sf.write(table, tmp_path / f"{name}.csv")
     studio = RunningStudio(tmp_path, cwd=tmp_path)
     try:
-        in_clothes(browser)
         browser.visit(studio.address)
+        in_clothes(browser)
         until(browser, "document.querySelector('#open-linked')")
         pressed(browser, "#open-linked", "document.querySelector('svg.linked')")
         looked_at(browser, "linked")
