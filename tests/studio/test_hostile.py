@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import re
+import threading
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -71,3 +73,30 @@ def test_thousands_of_columns_are_shown_some_at_a_time(
         known = window.get("/knowledge").text
         assert known.count('id="know-') == 15
         assert "further columns identify less" in known and window.faults == []
+
+
+def test_windows_that_click_at_once_lose_nothing_that_was_accepted(tmp_path: Path) -> None:
+    """Each click is done on the state that was seen, or refused; undo goes back through all of them."""
+    with opened(prepared(tmp_path)) as window:
+        folder = window.studio.plan_folder
+        assert folder is not None
+        start, done, refused = folder.texts, [], []
+
+        def clicks(seed: int) -> None:
+            chance = random.Random(seed)
+            for _ in range(12):
+                seen = folder.revision
+                role = chance.choice(("sensitive", "other", "drop", "quasi-identifier"))
+                reply = window.raw_post("/columns/role", seen, column="cost", role=role)
+                (done if reply.status == 303 else refused).append(reply.status)
+
+        windows = [threading.Thread(target=clicks, args=(seed,)) for seed in range(4)]
+        for one in windows:
+            one.start()
+        for one in windows:
+            one.join()
+        assert len(done) + len(refused) == 48 and set(refused) <= {409} and done
+        assert tomllib.loads((folder.folder / "plan.toml").read_text("utf-8")) == folder.document
+        while folder.undoable:
+            folder.undo()
+        assert folder.texts == start and window.faults == []
