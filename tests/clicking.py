@@ -31,8 +31,9 @@ def holds(browser: Browser, claim: str) -> bool:
 
 
 def settled(browser: Browser, claim: str) -> None:
-    """The claim holds and no click is under way."""
-    until(browser, f"({claim}) && !document.body.hasAttribute('aria-busy')")
+    """The claim holds, no click is under way, and the page is there with its style."""
+    there = "!document.body.hasAttribute('aria-busy') && document.readyState === 'complete'"
+    until(browser, f"({claim}) && {there}")
 
 
 def key(browser: Browser, name: str, *, control: bool = False) -> None:

@@ -210,6 +210,12 @@ def test_clicks_and_keys_in_a_real_browser(browser: Browser, tmp_path: Path) -> 
         assert browser.evaluate("document.activeElement.id") == "column-1"  # one's place is kept
         key(browser, "z", control=True)
         settled(browser, "!document.querySelector('#lane-other #column-1')")
+        browser.resize(1280, 3000)  # both ends in sight
+        by_dragging(browser, "#column-1 h3", "#lane-sensitive h2")
+        settled(browser, "document.querySelector('#lane-sensitive #column-1')")
+        browser.resize(1280, 900)
+        by_mouse(browser, "#do-undo")
+        settled(browser, "!document.querySelector('#lane-sensitive #column-1')")
         plan = tmp_path / "visits-plan" / "plan.toml"
         text = plan.read_text("utf-8").replace('title = ""', 'title = "by an editor"')
         plan.write_text(text, encoding="utf-8")
