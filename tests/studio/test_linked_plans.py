@@ -17,7 +17,7 @@ import sfumato as sf
 from sfumato.errors import PlanError
 from sfumato.plan.database import DatabasePlan
 from sfumato.plan.database_settings import entries
-from sfumato.plan.database_signature import sign_linked
+from sfumato.plan.database_signature import LinkedSignature, sign_linked
 from sfumato.studio.plan_folder import PLAN
 from sfumato.studio.studio import LINKED
 from sfumato.studio.work import CANCELLED, DONE
@@ -46,6 +46,11 @@ def window(hospital: Path) -> Iterator[Window]:
         while folder.undoable:
             folder.undo()
         assert found.faults == []
+
+
+def signed_in_file(path: Path, on: date | None = None) -> LinkedSignature:
+    plan = DatabasePlan.read(path)
+    return sign_linked(path, plan.document, plan.folder, "A. Miller", on=on)
 
 
 def test_one_of_three_and_its_settings(window: Window) -> None:
@@ -84,7 +89,7 @@ def test_a_signature_falls_with_a_change(window: Window, tmp_path: Path) -> None
     assert isinstance(plan, DatabasePlan) and plan.draft == ""
     for name in (PLAN, "database.toml"):
         (tmp_path / name).write_text(folder.texts[name].replace("A. Miller", ""), encoding="utf-8")
-    after = sign_linked(tmp_path / PLAN, "A. Miller", on=date.today())
+    after = signed_in_file(tmp_path / PLAN, date.today())
     assert after.text == folder.texts[PLAN] and after.digest == plan.document["review"]["digest"]
     assert "Signed by" not in window.post("/release/limits", name="risk", limit="0,5", accepted="").text
     assert "changed after it was signed" in window.get("/release").text
@@ -99,10 +104,10 @@ def test_a_signature_by_hand_counts_and_a_plan_that_cannot_be_signed_is_refused(
     assert DatabasePlan.read(plan).draft == ""
     plan.write_text('review = { by = "", on = "" }\n[database]\ndata = "x"\n', encoding="utf-8")
     with pytest.raises(PlanError, match="cannot be signed by the program"):
-        sign_linked(plan, "A. Miller")
+        signed_in_file(plan)
     plan.write_text('[database]\ndata = "x"\ndeclared = "gone.toml"\n', encoding="utf-8")
     with pytest.raises(PlanError, match=r"gone.toml cannot be read"):
-        sign_linked(plan, "A. Miller")
+        signed_in_file(plan)
 
 
 def test_the_screens_of_a_plan_whose_declaration_is_gone(window: Window, hospital: Path) -> None:

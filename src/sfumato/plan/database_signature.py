@@ -79,12 +79,10 @@ def signed_linked(
     return LinkedSignature(name, day, digest, after)
 
 
-def sign_linked(path: str | Path, name: str, *, on: date | None = None) -> LinkedSignature:
-    """Sign a plan for linked tables in its file."""
-    from sfumato.plan.database import DatabasePlan
-
-    path = Path(path)
-    plan = DatabasePlan.read(path)
-    after = signed_linked(path.read_text(encoding="utf-8"), plan.document, plan.folder, name, on=on)
+def sign_linked(
+    path: Path, document: Mapping[str, Any], folder: Path, name: str, *, on: date | None = None
+) -> LinkedSignature:
+    """Sign a plan for linked tables in its file; document and folder are those that were read from it."""
+    after = signed_linked(path.read_text(encoding="utf-8"), document, folder, name, on=on)
     write_text(path, after.text, overwrite=True, private=False)
     return after
