@@ -85,8 +85,8 @@ def test_every_screen_of_a_table(browser: chromium.Browser, tmp_path: Path) -> N
     base = studio.address.partition("/enter")[0]
     try:
         browser.visit(studio.address)
+        settled(browser, "document.querySelector('#file-0')")
         in_clothes(browser)
-        until(browser, "document.querySelector('#file-0')")
         pressed(browser, "#file-0", "document.querySelector('main a.go')")
         before_the_run(browser, base)
         shown(browser, base, "/release", "document.querySelector('#signer')")
@@ -157,8 +157,8 @@ def test_the_screens_of_linked_tables(browser: chromium.Browser, tmp_path: Path)
     studio = RunningStudio(tmp_path, cwd=tmp_path)
     try:
         browser.visit(studio.address)
+        settled(browser, "document.querySelector('#open-linked')")
         in_clothes(browser)
-        until(browser, "document.querySelector('#open-linked')")
         pressed(browser, "#open-linked", "document.querySelector('svg.linked')")
         looked_at(browser, "linked")
     finally:

@@ -134,8 +134,9 @@ def _signature(view: PageView) -> Html:
     if isinstance(plan, PlanError):
         return el("section", el("h2", t("release.sign")), el("p", t("release.faults")))
     parts: list[object] = [el("h2", t("release.sign"))]
-    whole = isinstance(plan, Plan)
-    signed_by, unreviewed = (plan.signed, plan.unreviewed) if whole else (signer_of(plan.document), ())
+    signed_by, unreviewed = signer_of(plan.document), tuple[str, ...]()
+    if isinstance(plan, Plan):
+        signed_by, unreviewed = plan.signed, plan.unreviewed
     if signed_by is not None and not plan.draft:
         by, on = signed_by
         parts.append(
