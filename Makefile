@@ -96,8 +96,8 @@ experiments: $(STAMP) ## the papers' figures and tables again (hours; QUICK=--qu
 gallery: $(STAMP) ## the pictures of docs/gallery.md, from the tables in experiments/results/
 	@$(BIN)/python experiments/gallery.py
 
-pictures: $(STAMP) ## the pictures of README and quickstarts, from what their commands give
-	@SFUMATO_PICTURES=1 $(BIN)/python -m pytest -q -m "soak or not soak" tests/test_quickstarts.py
+pictures: $(STAMP) ## the pictures of README, quickstarts and studio, from what their commands give
+	@SFUMATO_PICTURES=1 $(BIN)/python -m pytest -q -m "soak or not soak" tests/test_quickstarts.py tests/studio/test_pictures.py
 
 notebooks: $(STAMP) ## run docs/notebooks/ anew and keep their outputs
 	@$(BIN)/python docs/notebooks.py

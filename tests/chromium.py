@@ -65,6 +65,7 @@ class Browser:
         self._session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.ask(f"{domain}.enable")
+        self.ask("Page.setLifecycleEventsEnabled", enabled=True)
 
     def __enter__(self) -> Browser:
         return self
@@ -118,8 +119,8 @@ class Browser:
     def visit(self, address: str) -> None:
         """Load what is at an address and wait until it is there."""
         self.events.clear()
-        self.ask("Page.navigate", url=address)
-        while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
+        loader = self.ask("Page.navigate", url=address).get("loaderId")
+        while loader and not any(_is_loaded(e, loader) for e in self.events):  # none: the same page
             self.events.append(self._message())
 
     def resize(self, width: int, height: int) -> None:
@@ -167,3 +168,10 @@ class Browser:
         size = {"paperWidth": inches[0], "paperHeight": inches[1]}
         printed = self.ask("Page.printToPDF", preferCSSPageSize=False, printBackground=True, **size)
         path.write_bytes(base64.b64decode(printed["data"]))
+
+
+def _is_loaded(event: dict[str, Any], loader: str) -> bool:
+    """Whether this very page has come, and not the one before it."""
+    said = event.get("params", {})
+    of_page = said.get("name") == "load" and said.get("loaderId") == loader
+    return event.get("method") == "Page.lifecycleEvent" and of_page

@@ -6,7 +6,6 @@ the page that it was taken of says something else now, so that no picture is lef
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Iterator
@@ -17,10 +16,8 @@ import chromium
 import pytest
 from architecture import ROOT
 from cli_support import PATIENCE
+from pictured import PICTURES, held, in_words
 from printed import Play, served
-
-PICTURES = ROOT / "docs" / "pictures"
-DRAWN_ANEW = bool(os.environ.get("SFUMATO_PICTURES"))
 
 
 @pytest.fixture(scope="module")
@@ -30,37 +27,6 @@ def browser() -> Iterator[chromium.Browser]:
         pytest.skip("there is no Chromium on this machine")
     with chromium.Browser(program) as running:
         yield running
-
-
-def in_words(text: str) -> str:
-    """The words that a page shows, each once: numbers, versions and the order differ with every draw."""
-    text = re.sub(r"\b[0-9a-f]{16}\b", " ", text)
-    return " ".join(sorted(set(re.findall(r"[^\W\d_]{3,}", text)))) + "\n"
-
-
-def held(
-    browser: chromium.Browser, name: str, selector: str, steady: str = "", *, window: bool = False
-) -> None:
-    """The picture and its words; drawn anew where that is asked, compared where it is not.
-
-    steady: what says the same whatever was drawn, where the rest of the picture does not.
-    window: the picture is what is in the window, not all of the element.
-    """
-    said = in_words(
-        browser.evaluate(
-            f"[...document.querySelectorAll({steady!r})].map(e => e.innerText).join(' ')"
-            if steady
-            else f"document.querySelector({selector!r}).innerText"
-        )
-    )
-    assert len(said) > 40
-    picture, words = PICTURES / f"{name}.png", PICTURES / f"{name}.txt"
-    if DRAWN_ANEW:
-        PICTURES.mkdir(exist_ok=True)
-        browser.screenshot(picture, selector, window=window)
-        words.write_text(said, encoding="utf-8")
-    assert picture.read_bytes()[:4] == b"\x89PNG" and picture.stat().st_size < 150_000
-    assert said == words.read_text(encoding="utf-8"), f"{name}.png is out of date: make pictures"
 
 
 @pytest.fixture

@@ -23,7 +23,9 @@ from planned import rows
 
 from sfumato.studio.app import LARGE, build
 from sfumato.studio.chosen_folder import ChosenFolder, plan_folder_of
+from sfumato.studio.plan_folder import PlanFolder
 from sfumato.studio.studio import Studio
+from sfumato.studio.tasks import task_of
 from sfumato.studio.tasks.look import look
 from sfumato.studio.tasks.order import Order
 from sfumato.studio.work import DONE, Task
@@ -152,6 +154,35 @@ def opened(data: Path, *, read_only: bool = False) -> Iterator[Window]:
         yield Window(studio)
     finally:
         studio.leave()  # codes stay: the next window need not count again
+
+
+@contextmanager
+def unchanged(data: Path) -> Iterator[Window]:
+    """A window whose every edit is taken back at the end, and in which nothing of ours has failed."""
+    with opened(data) as window:
+        yield window
+        folder = folder_of(window)
+        while folder.undoable:
+            folder.undo()
+        assert window.faults == []
+
+
+def folder_of(window: Window) -> PlanFolder:
+    """The plan that is open."""
+    assert window.studio.plan_folder is not None
+    return window.studio.plan_folder
+
+
+def done(window: Window, kind: str, **given: object) -> Task:
+    """A task, done here as its process does it."""
+    worker, folder = window.studio.worker, folder_of(window)
+    assert worker is not None
+    identity = f"9-{kind}"
+    place = worker.own(Task(identity, kind))
+    place.mkdir(parents=True, exist_ok=True)
+    found = task_of(kind)(Order(kind, given, folder.folder, place))
+    worker._tasks[identity] = task = Task(identity, kind, given, folder.revision, DONE, found=found)
+    return task
 
 
 class RunningStudio:

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 import pytest
 from planned import CANARY, unjudged
-from windows import Window, opened, prepared
+from windows import Window, folder_of, prepared, unchanged
 
 from sfumato.errors import VerificationError
 from sfumato.plan import Plan
@@ -35,17 +35,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def window(made: Path) -> Iterator[Window]:
-    with opened(made) as found:
+    with unchanged(made) as found:
         yield found
-        folder = folder_of(found)
-        while folder.undoable:
-            folder.undo()
-        assert found.faults == []
-
-
-def folder_of(window: Window) -> PlanFolder:
-    assert window.studio.plan_folder is not None
-    return window.studio.plan_folder
 
 
 def test_counts_are_those_of_the_obvious_way(window: Window, made: Path) -> None:

@@ -51,6 +51,15 @@ def test_every_screen_is_drawn_in_both_languages(window: Window, language: str) 
         assert "<script>" not in reply.text and "style=" not in reply.text and "onclick" not in reply.text
 
 
+def test_the_first_rows_are_shown_as_they_were_read(window: Window, made: Path) -> None:
+    page = window.get("/open").text
+    rows = [line.split(",") for line in made.read_text("utf-8").splitlines()[:6]]
+    shown = page.partition('id="first-rows"')[2].partition("</table>")[0]
+    assert re.findall(r"<th[^>]*>([^<]*)</th>", shown) == rows[0]
+    assert re.findall(r"<td[^>]*>([^<]*)</td>", shown) == [cell for row in rows[1:] for cell in row]
+    assert page.partition('id="dialect-separator"')[2].partition(">")[0].strip() == "data-submit"  # at once
+
+
 def test_what_changes_while_a_page_is_drawn_is_drawn_the_next_time(
     window: Window, monkeypatch: pytest.MonkeyPatch
 ) -> None:

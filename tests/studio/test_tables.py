@@ -11,16 +11,14 @@ from typing import Any
 import duckdb
 import pytest
 from planned import CANARY
-from windows import Window, opened, prepared
+from windows import Window, done, folder_of, opened, prepared, unchanged
 
 import sfumato as sf
 from sfumato.plan import Plan
-from sfumato.studio.plan_folder import LinkedPlan, PlanFolder
+from sfumato.studio.plan_folder import LinkedPlan
 from sfumato.studio.studio import Studio
-from sfumato.studio.tasks import task_of
 from sfumato.studio.tasks.look import look
 from sfumato.studio.tasks.order import Order
-from sfumato.studio.work import DONE, Task
 
 
 @pytest.fixture(scope="module")
@@ -30,29 +28,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def window(made: Path) -> Iterator[Window]:
-    with opened(made) as found:
+    with unchanged(made) as found:
         yield found
-        folder = folder_of(found)
-        while folder.undoable:
-            folder.undo()
-        assert found.faults == []
-
-
-def folder_of(window: Window) -> PlanFolder:
-    assert window.studio.plan_folder is not None
-    return window.studio.plan_folder
-
-
-def done(window: Window, kind: str, **given: object) -> Task:
-    """A task as its process does it."""
-    worker, folder = window.studio.worker, folder_of(window)
-    assert worker is not None
-    task = Task(f"9-{kind}", kind, given, folder.revision, DONE)
-    place = worker.own(task)
-    place.mkdir(parents=True, exist_ok=True)
-    found = task_of(kind)(Order(kind, given, folder.folder, place))
-    worker._tasks[task.id] = finished = Task(task.id, kind, given, folder.revision, DONE, found=found)
-    return finished
 
 
 def test_a_table_is_added_worked_out_and_taken_away(window: Window) -> None:
@@ -234,7 +211,7 @@ def test_linked_tables_are_opened_drawn_and_described(tmp_path: Path) -> None:
         assert "<svg" in page and "30 persons" in page and 'class="linked"' in page
         assert "of the person of its row in stays (stay_id)" in page
         assert "nothing dangles" in page and "faults" not in page.partition("<main")[2][:400]
-        for screen in ("columns", "knowledge", "map", "comparison", "attacks", "release", "papers"):
+        for screen in ("columns", "knowledge", "map", "comparison", "attacks"):
             reply = window.get(f"/{screen}")
             assert reply.status == 200 and "this screen is for one table" in reply.text, screen
         assert window.get("/plan").status == 200 and window.get("/open").status == 200
@@ -244,6 +221,7 @@ def test_linked_tables_are_opened_drawn_and_described(tmp_path: Path) -> None:
     try:
         assert again.plan_folder is not None and again.plan_folder.linked
         assert again.data == str(tmp_path.resolve())
+        assert again.plan_folder.document["database"]["data"] == ".."  # whoever gets the folder runs it there
     finally:
         again.leave()
 

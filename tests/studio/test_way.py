@@ -7,22 +7,20 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import accessibility
 import pytest
 from chromium import Browser, executable
-from cli_support import PATIENCE, process
+from cli_support import process
+from clicking import Press, by_dragging, by_keys, by_mouse, key, settled, until, write
 from planned import CANARY, rows
 from windows import RunningStudio, prepared
 
 import sfumato as sf
 from sfumato.release.manifest import SIGNATURES
 from sfumato.studio.screens import SCREENS
-
-_CODES = {"Tab": 9, "Enter": 13, " ": 32, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
 
 
 @pytest.fixture
@@ -33,81 +31,6 @@ def browser() -> Iterator[Browser]:
     with Browser(program) as opened:
         opened.resize(1280, 900)
         yield opened
-
-
-def until(browser: Browser, claim: str) -> None:
-    end = time.monotonic() + PATIENCE
-    while not browser.evaluate(f"!!({claim})"):
-        assert time.monotonic() < end, f"never so: {claim}; {browser.complaints()}"
-        time.sleep(0.05)
-
-
-def settled(browser: Browser, claim: str) -> None:
-    """The claim holds and no click is under way."""
-    until(browser, f"({claim}) && !document.body.hasAttribute('aria-busy')")
-
-
-def key(browser: Browser, name: str, *, control: bool = False) -> None:
-    text = {"Enter": "\r"}.get(name, name if len(name) == 1 else "")
-    code = _CODES.get(name, ord(name.upper()[0]))
-    common = {"key": name, "windowsVirtualKeyCode": code, "modifiers": 2 if control else 0}
-    down = {"text": text} if text and not control else {}
-    browser.ask("Input.dispatchKeyEvent", type="keyDown", **common, **down)
-    browser.ask("Input.dispatchKeyEvent", type="keyUp", **common)
-
-
-def by_mouse(browser: Browser, selector: str) -> None:
-    """Move to the middle of an element and press."""
-    box = f"document.querySelector({selector!r})"
-    browser.evaluate(f"{box}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
-    at = browser.evaluate(f"(r => [r.x + r.width / 2, r.y + r.height / 2])({box}.getBoundingClientRect())")
-    for kind in ("mousePressed", "mouseReleased"):
-        browser.ask("Input.dispatchMouseEvent", type=kind, x=at[0], y=at[1], button="left", clickCount=1)
-
-
-def by_keys(browser: Browser, selector: str) -> None:
-    """Tab until it has the focus, then Enter; a box is ticked with Space."""
-    for _ in range(400):
-        if browser.evaluate(f"document.activeElement?.matches({selector!r})"):
-            break
-        key(browser, "Tab")
-    assert browser.evaluate(f"document.activeElement.matches({selector!r})"), selector
-    box = browser.evaluate("document.activeElement.type === 'checkbox'")
-    plain = browser.evaluate("document.activeElement.matches('input:not([type=checkbox]), select, textarea')")
-    if not plain:
-        key(browser, " " if box else "Enter")
-
-
-def by_dragging(browser: Browser, selector: str, onto: str) -> None:
-    """Take an element by the mouse and let it fall on another."""
-    browser.ask("Input.setInterceptDrags", enabled=True)
-    box = f"document.querySelector({selector!r})"
-    browser.evaluate(f"{box}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
-    places = [
-        browser.evaluate(
-            f"(r => [r.x + 60, r.y + r.height / 2])(document.querySelector({s!r}).getBoundingClientRect())"
-        )
-        for s in (selector, onto)
-    ]
-    (x, y), (to_x, to_y) = places
-    browser.ask("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, button="left", clickCount=1)
-    for step in (5, 10):
-        browser.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x + step, y=y, button="left", buttons=1)
-    data = [e for e in browser.events if e.get("method") == "Input.dragIntercepted"][-1]["params"]["data"]
-    for kind in ("dragEnter", "dragOver", "drop"):
-        browser.ask("Input.dispatchDragEvent", type=kind, x=to_x, y=to_y, data=data)
-    browser.ask("Input.dispatchMouseEvent", type="mouseReleased", x=to_x, y=to_y, button="left", clickCount=1)
-    browser.ask("Input.setInterceptDrags", enabled=False)
-
-
-Press = Callable[[Browser, str], None]
-
-
-def write(browser: Browser, press: Press, selector: str, words: str) -> None:
-    press(browser, selector)
-    until(browser, f"document.activeElement.matches({selector!r})")
-    browser.evaluate("document.activeElement.select?.()")
-    browser.ask("Input.insertText", text=words)
 
 
 def released(browser: Browser, studio: RunningStudio, press: Press) -> None:
@@ -287,6 +210,12 @@ def test_clicks_and_keys_in_a_real_browser(browser: Browser, tmp_path: Path) -> 
         assert browser.evaluate("document.activeElement.id") == "column-1"  # one's place is kept
         key(browser, "z", control=True)
         settled(browser, "!document.querySelector('#lane-other #column-1')")
+        browser.resize(1280, 3000)  # both ends in sight
+        by_dragging(browser, "#column-1 h3", "#lane-sensitive h2")
+        settled(browser, "document.querySelector('#lane-sensitive #column-1')")
+        browser.resize(1280, 900)
+        by_mouse(browser, "#do-undo")
+        settled(browser, "!document.querySelector('#lane-sensitive #column-1')")
         plan = tmp_path / "visits-plan" / "plan.toml"
         text = plan.read_text("utf-8").replace('title = ""', 'title = "by an editor"')
         plan.write_text(text, encoding="utf-8")

@@ -114,8 +114,17 @@ def sign(
 
 
 def _sign_plan(terminal: Terminal, plan: Path, name: str, every: bool) -> None:
+    from sfumato.plan.database import DatabasePlan, is_database_plan
+    from sfumato.plan.database_signature import sign_linked
     from sfumato.plan.signature import sign as write
 
+    if is_database_plan(plan):
+        read = DatabasePlan.read(plan)
+        linked = sign_linked(plan, read.document, read.folder, name)
+        said = f"{plan.name} is signed by {linked.by}, {linked.on.isoformat()}."
+        plain = {"plan": str(plan), "by": linked.by, "on": str(linked.on), "digest": linked.digest}
+        terminal.result(Text(said, "green"), plain)
+        return
     after = write(plan, name, all_reviewed=every)
     assert after.signed is not None
     by, on = after.signed

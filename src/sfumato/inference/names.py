@@ -85,6 +85,7 @@ def _bare(word: str) -> str:
 
 
 _LONG = sorted(w for w in PLAIN if len(w) >= 7)
+_LONGEST = max(map(len, WORDS))  # no head of a word is longer
 _BARE: dict[str, list[str]] = {}  # words by their consonants
 for _word in PLAIN:
     if len(_word) >= 5 and len(_bare(_word)) >= 4:
@@ -184,7 +185,7 @@ def _cover(word: str, start: bool) -> tuple[str, ...]:
     if word in WORDS and word not in WHOLE_ONLY and (len(word) > 2 or word in _ENDS):
         return (word,)
     best: tuple[str, ...] = ()
-    for cut in range(len(word) - 2, 1, -1):
+    for cut in range(min(len(word) - 2, _LONGEST), 1, -1):
         head = word[:cut]
         if head not in WORDS or head in WHOLE_ONLY or (len(head) < 3 and not (start and head in _STARTS)):
             continue

@@ -38,7 +38,7 @@ _INITIALED = re.compile(  # Melnyk T. H., J.-P. Martin; in any script
 )
 _POINTED = re.compile(r"([A-ZÀ-ÞΑ-ΩА-ЯІЇЄ]\. ?){2,4}")
 _DEGREE = re.compile(
-    r"[^\W\d_]{2,},? (MD|DO|RN|NP|PA|PA-C|PhD|DDS|DMD|MBBS|FRCS|CRNA|LCSW|PharmD|DPT|APRN|FNP|CNM|BSN|RPh)$"
+    r"[^\W\d_]{2},? (MD|DO|RN|NP|PA|PA-C|PhD|DDS|DMD|MBBS|FRCS|CRNA|LCSW|PharmD|DPT|APRN|FNP|CNM|BSN|RPh)$"
 )
 _EASTERN = frozenset(  # the most common ones
     "王李張张刘劉陈陳杨楊黄黃赵趙吴吳周徐孙孫马馬朱胡郭何林罗羅郑鄭梁谢謝宋唐许許韩韓冯馮邓鄧曹高彭曾肖田董袁潘于蒋蔣余杜叶葉程苏蘇"

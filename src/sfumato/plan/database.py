@@ -60,7 +60,7 @@ from sfumato.errors import PlanError
 from sfumato.io.addresses import from_folder, noted, require_consent
 from sfumato.io.databases import scan_database
 from sfumato.languages import ENGLISH, LANGUAGES
-from sfumato.methods.shapes import as_day
+from sfumato.plan.database_signature import draft_of
 from sfumato.plan.people import as_trusted, people_kept, require_paid
 from sfumato.plan.production import PEOPLE, synthesized_people
 from sfumato.plan.spec import VERSION
@@ -88,7 +88,7 @@ _KEYS: dict[str, dict[str, type | tuple[type, ...]]] = {
     "budget": {"ledger": str},
     "assess": {"control": str, "hold_back": (int, float), "known": int},
     "outputs": {"determination": str, "language": str},
-    "review": {"by": str, "on": object},
+    "review": {"by": str, "on": object, "digest": str},
 }  # fmt: skip
 
 
@@ -116,9 +116,7 @@ class DatabasePlan:
     @property
     def draft(self) -> str:
         """Why what it makes is a draft; empty if somebody has signed it."""
-        review = self.document.get("review", {})
-        signed = str(review.get("by", "")).strip() and as_day(review.get("on", "")) is not None
-        return "" if signed else "nobody has signed the plan"
+        return draft_of(self.document, self.folder)
 
     def database(self) -> Database:
         """The tables it names, checked."""
@@ -151,6 +149,8 @@ class DatabasePlan:
     def ledger(self) -> Ledger | None:
         """What pays for the noise, if it is named."""
         name = self.document.get("budget", {}).get("ledger")
+        if name is not None:
+            require_consent(name, f"the ledger of {self.name}")
         return None if name is None else Ledger.open(from_folder(name, self.folder))
 
     @property

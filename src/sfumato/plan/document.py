@@ -170,7 +170,7 @@ class PlanDocument:
     def digest(self) -> str:
         """Of everything a signature covers: the plan without the review, and what its files say."""
         rest = {k: v for k, v in self.document.items() if k not in ("review", "columns")}
-        return _digest({**rest, "columns": self._columns(), "files": self._files})
+        return digest_of_parts({**rest, "columns": self._columns(), "files": self._files})
 
     def made_by(self, step: Step) -> str:
         """Of everything that decides what a step makes of given data: runs that agree in it share the result.
@@ -185,7 +185,7 @@ class PlanDocument:
             parts["domains"] = self.table("domains")
         if "hold_back" in self.table("assess"):
             parts["hold_back"] = self.table("assess")["hold_back"]
-        return _digest({**parts, "reading": reading, "files": self._files})
+        return digest_of_parts({**parts, "reading": reading, "files": self._files})
 
     def judged_by(self, step: Step) -> str:
         """Of everything that decides how a step's release is judged: runs that agree in it judge it alike.
@@ -194,11 +194,11 @@ class PlanDocument:
         """
         wanted = self.table("assess")
         beside = {
-            name: _digest_of(self.path(wanted[name]))
+            name: digest_of_file(self.path(wanted[name]))
             for name in ("control", "population")
             if isinstance(wanted.get(name), str) and self.path(wanted[name]).is_file()
         }
-        return _digest(
+        return digest_of_parts(
             {"made_by": self.made_by(step), "assess": wanted, "limits": self.limits, "files": beside}
         )
 
@@ -218,7 +218,7 @@ class PlanDocument:
                 names.append(hierarchy["file"])
         names += [name for step in self.steps for _, name in step.files]
         names += [name for step in self.steps for name in step.populations]
-        return {n: _digest_of(self.path(n)) for n in names}
+        return {n: digest_of_file(self.path(n)) for n in names}
 
 
 def _spelt(at: Sequence[str | int]) -> str:
@@ -237,12 +237,14 @@ def _fault(at: Place, words: str) -> str:
     return f"{_spelt(at)}{words if words.startswith(':') else f' {words}'}".strip()
 
 
-def _digest(document: Mapping[str, Any]) -> str:
+def digest_of_parts(document: Mapping[str, Any]) -> str:
+    """Of plain values, in whatever order they were written."""
     text = json.dumps(document, sort_keys=True, ensure_ascii=True, default=str)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _digest_of(path: Path) -> str:
+def digest_of_file(path: Path) -> str:
+    """Of what a file says that a plan names."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()

@@ -47,7 +47,7 @@ def signed(plan: Plan, name: str, *, on: date | None = None, all_reviewed: bool 
     text = plan.text.replace("\r\n", "\n")
     if open_:
         text = _reviewed(text, set(open_))
-    text = _with_review(text, name, on or date.today(), plan.digest)
+    text = with_review(text, name, on or date.today(), plan.digest)
     after = Plan.from_toml(text, folder=plan.folder, name=plan.name)
     if after.draft or after.digest != plan.digest:
         raise PlanError(
@@ -78,7 +78,7 @@ def _reviewed(text: str, names: set[str]) -> str:
     return "\n".join(lines)
 
 
-def _with_review(text: str, name: str, on: date, digest: str) -> str:
+def with_review(text: str, name: str, on: date, digest: str) -> str:
     """The text with the signature under [review]; comments stay where they are."""
     wanted = {"by": value(name), "on": on.isoformat(), "digest": value(digest)}
     out: list[str] = []

@@ -189,8 +189,10 @@ def _nav(view: PageView, screens: Sequence[str]) -> Html:
 def _trouble(view: PageView) -> Html | None:
     if view.trouble is None:
         return None
-    hint = el("p", view.trouble.hint, class_="small") if view.trouble.hint else None
-    return el("div", el("p", view.trouble.message), hint, class_="trouble", role="alert", id="trouble")
+    hint = el("p", view.t.said(view.trouble.hint), class_="small") if view.trouble.hint else None
+    return el(
+        "div", el("p", view.t.said(view.trouble.message)), hint, class_="trouble", role="alert", id="trouble"
+    )
 
 
 def _faults(view: PageView) -> Html | None:
@@ -198,15 +200,20 @@ def _faults(view: PageView) -> Html | None:
     folder = view.studio.plan_folder
     if folder is None or not folder.there or view.screen == "open":
         return None
-    found = folder.plan
+    t, found = view.t, folder.plan
     if not isinstance(found, PlanError) or isinstance(found, LinkedPlan):
         return None
     faults = found.faults or ((1, found.message),)
     items = [
-        el("li", el("a", view.t("fault.line", line=str(line)), href=f"/plan#line-{line}"), ": ", words)
+        el(
+            "li",
+            el("a", view.t("fault.line", line=str(line)), href=f"/plan#line-{line}"),
+            ": ",
+            view.t.said(words),
+        )
         for line, words in faults[:12]
     ]
-    title = view.t("faults", n=len(faults))
+    title = t("faults", n=len(faults))
     return el(
         "details", el("summary", title), el("ul", items), class_="faults", id="faults", open=len(faults) < 3
     )

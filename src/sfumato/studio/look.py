@@ -124,6 +124,11 @@ class Look:
         found: NDArray[Any] = self._codes[self.coded.index(column)]
         return found
 
+    def head(self, column: str, n: int) -> list[Any]:
+        """What a column holds in the first rows; None where a value is missing."""
+        levels = self.levels(column)
+        return [levels[c] if c < len(levels) else None for c in self.codes(column)[:n].tolist()]
+
     def rows_of(self, column: str) -> NDArray[np.int64]:
         """How many rows have each level of a column, and last, how many have none."""
         n = self.columns[column].levels

@@ -11,6 +11,7 @@ import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from sfumato.errors import ParameterError
 from sfumato.methods.declaration import Does, declaration_of
@@ -59,19 +60,47 @@ def setting_fields(
 ) -> Html:
     """The fields of a form. apart: settings that the screen asks for itself."""
     open_ = [f for f in settings_of(method, everything=everything) if f.name not in apart]
-    shown = [_labelled(view, f, given.get(f.name)) for f in open_]
-    return el("div", shown, class_="fields settings")
+    return declared_fields(view, open_, given)
+
+
+def method_address(screen: str, method: str, everything: bool) -> str:
+    """Where the form of a method stands on a screen."""
+    query = {k: v for k, v in (("add", method), ("all", "1" if everything else "")) if v}
+    return f"/{screen}?{urlencode(query)}#add" if query else f"/{screen}#add"
+
+
+def method_links(view: PageView, names: Sequence[str], chosen: str, *, everything: bool) -> Html:
+    """Methods to choose from, each with what it says of itself."""
+    links = [
+        el("li", el("a", name, href=method_address(view.screen, name, everything), id=f"add-{name}",
+                    aria_current="true" if name == chosen else None),
+           " ", el("span", view.t.said(declaration_of(find(name)).summary), class_="small"))
+        for name in names
+    ]  # fmt: skip
+    return el("ul", links, class_="methods")
+
+
+def declared_fields(view: PageView, fields: Sequence[Field], given: Mapping[str, Any]) -> Html:
+    """The fields of a form for anything that declares its settings."""
+    return el("div", [_labelled(view, f, given.get(f.name)) for f in fields], class_="fields settings")
 
 
 def read_settings(form: Form, method: str) -> dict[str, Any]:
     """What a form of a method has sent; what is left empty is left to the method."""
+    found = read_declared(form, settings_of(method, everything=True), method)
+    Step(method, found).build()  # what settings say together is checked by the method itself
+    return found
+
+
+def read_declared(form: Form, fields: Sequence[Field], name: str) -> dict[str, Any]:
+    """What a form of declared settings has sent; each is held against its declaration. name: of the whole."""
     found: dict[str, Any] = {}
     faults: list[str] = []
-    for one in settings_of(method, everything=True):
+    for one in fields:
         sent = [v for v in form.several(PREFIX + one.name) if v.strip()]
         if sent:
             found[one.name] = value_sent(one.parameter.shape, sent)
-    for one in settings_of(method, everything=True):
+    for one in fields:
         if one.name in found:
             faults += [
                 f"{'.'.join(map(str, at))} {words}"
@@ -80,8 +109,7 @@ def read_settings(form: Form, method: str) -> dict[str, Any]:
         elif one.required:
             faults.append(f"{one.name} is needed")
     if faults:
-        raise ParameterError(f"{method}: {'; '.join(faults[:6])}.", hint="correct these")
-    Step(method, found).build()  # what settings say together is checked by the method itself
+        raise ParameterError(f"{name}: {'; '.join(faults[:6])}.", hint="correct these")
     return found
 
 
@@ -97,7 +125,9 @@ def _labelled(view: PageView, one: Field, given: object) -> Html:
         if one.required or usual in (None, (), [], {})
         else view.t("form.default", value=written_value(usual))
     )
-    words = " ".join(w for w in (parameter.doc, _bounds(parameter.shape), default) if w)
+    words = " ".join(
+        w for w in (view.t.said(parameter.doc), view.t.said(_bounds(parameter.shape)), default) if w
+    )
     return el(
         "div", el("label", one.name, unit, " *" if one.required else "", for_=name),
         _control(view, one, name, given), el("p", words, class_="small", id=f"{name}-means"), class_="field",

@@ -83,7 +83,7 @@ class PlanFolder:
         self._guard = threading.RLock()
         self._texts: dict[str, str] = {}
         self._marks: dict[str, _Mark | None] = {}
-        self._checked: tuple[int, Plan | PlanError] | None = None
+        self._checked: tuple[int, Plan | DatabasePlan | PlanError] | None = None
         try:
             self._journal = Journal.at(own)
             self._finish()
@@ -140,14 +140,18 @@ class PlanFolder:
 
     @property
     def plan(self) -> Plan | PlanError:
-        """The plan of a table, checked, or all that is wrong with it. Asked again only after a change."""
+        """The plan of a table, checked, or all that is wrong with it."""
+        found = self.checked
+        return LinkedPlan() if isinstance(found, DatabasePlan) else found
+
+    @property
+    def checked(self) -> Plan | DatabasePlan | PlanError:
+        """The plan, or all that is wrong with it. Asked again only after a change."""
         with self._guard:
             if self._checked is None or self._checked[0] != self.revision:
+                kind = DatabasePlan if self.linked else Plan
                 try:
-                    if self.linked:
-                        DatabasePlan.read(self.folder / PLAN)
-                        raise LinkedPlan
-                    found: Plan | PlanError = Plan.read(self.folder / PLAN)
+                    found: Plan | DatabasePlan | PlanError = kind.read(self.folder / PLAN)
                 except PlanError as error:
                     found = error
                 except SfumatoError as error:

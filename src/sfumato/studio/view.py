@@ -148,11 +148,12 @@ class PageView:
         share = task.done / task.total if task.total else None
         bar = el("progress", value=None if share is None else f"{share:.3f}", max=1, aria_label=task.label)
         state = self.t("work.running" if task.state == "running" else "work.waiting")
-        return el("p", el("span", state, ": ", task.label or task.kind), bar, class_="progress")
+        return el("p", el("span", state, ": ", self.t.said(task.label or task.kind)), bar, class_="progress")
 
     def failure(self, task: Task) -> Html:
         """Why a task came to nothing."""
+        said = self.t.said
         return el(
-            "div", el("p", el("strong", self.t("work.failed"), ": "), task.said),
-            el("p", task.hint, class_="small") if task.hint else None, class_="warn", role="alert",
+            "div", el("p", el("strong", self.t("work.failed"), ": "), said(task.said)),
+            el("p", said(task.hint), class_="small") if task.hint else None, class_="warn", role="alert",
         )  # fmt: skip

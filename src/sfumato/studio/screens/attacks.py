@@ -70,12 +70,12 @@ def _read(path: Path) -> pa.Table | None:
 def _verdict(view: PageView, task: Task) -> Html:
     t, found = view.t, task.found
     stale = el("p", t("attacks.stale"), class_="warn") if task.revision != view.folder.revision else None
-    limits = [el("li", el("strong", t(f"outcome.{o}")), ": ", words) for o, words in found["limits"]]
-    advice = [el("li", words) for words in found["advice"]]
+    limits = [el("li", el("strong", t(f"outcome.{o}")), ": ", t.said(words)) for o, words in found["limits"]]
+    advice = [el("li", t.said(words)) for words in found["advice"]]
     unseen = found["not_examined"]
     return el(
         "section", el("h2", t("attacks.met" if found["met"] else "attacks.not_met")), stale,
-        el("p", found["because"]) if found["because"] else None,
+        el("p", t.said(found["because"])) if found["because"] else None,
         el("ul", limits) if limits else el("p", t("attacks.no_limits")),
         join(el("h3", t("attacks.advice")), el("ul", advice)) if advice else None,
         el("details", el("summary", t("attacks.unseen", n=len(unseen))),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from sfumato.schema import Column, Kind
 from sfumato.studio.column_edits import ROLES, with_kind, with_reviewed, with_role
@@ -10,9 +11,11 @@ from sfumato.studio.markup import Html, el, join
 from sfumato.studio.pictures import bars, meter
 from sfumato.studio.plan_folder import named
 from sfumato.studio.screens.screen import Screen
+from sfumato.studio.texts import Words
 from sfumato.studio.view import Form, PageView
 
 ORDER = ("identifier", "person", "quasi-identifier", "sensitive", "weight", "other", "drop")
+PAGE = 200  # cards that are drawn at once
 _KEYS = {
     "quasi-identifier": "q",
     "sensitive": "s",
@@ -31,10 +34,11 @@ def show(view: PageView) -> Html:
     places = {name: i for i, name in enumerate(names)}
     done = sum(bool(view.columns.get(n, {}).get("reviewed", True)) for n in names)
     sure = _sure(view)
+    shown = set(names[_start(view) : _start(view) + PAGE])
     groups = []
     for role in ORDER:
         here = [n for n in names if view.role_of(n) == role]
-        cards = [_card(view, n, places[n]) for n in here]
+        cards = [_card(view, n, places[n]) for n in here if n in shown]
         title = join(
             el("span", t("columns.group", role=t(f"role.{role}"), n=len(here))),
             el("span", t(f"means.{role}"), class_="small"),
@@ -68,8 +72,31 @@ def show(view: PageView) -> Html:
         all_sure,
         el("p", t("columns.keys.list"), class_="small keys"),
         el("p", t("columns.drag"), class_="small"),
+        _pages(view, len(names)),
     )
     return join(head, groups)
+
+
+def _start(view: PageView) -> int:
+    """The first column that is shown: of thousands, some at a time."""
+    given = view.query.get("from", "")
+    return int(given) // PAGE * PAGE if given.isascii() and given.isdigit() and len(given) < 9 else 0
+
+
+def _pages(view: PageView, n: int) -> Html | None:
+    """Links to the other columns, where there are too many for one page."""
+    if n <= PAGE:
+        return None
+    t, start = view.t, _start(view)
+    steps = [("columns.earlier", start - PAGE), ("columns.later", start + PAGE)]
+    links = [el("li", el("a", t(name), href=f"/columns?from={at}")) for name, at in steps if 0 <= at < n]
+    said = t("columns.shown", first=start + 1, last=min(start + PAGE, n), n=n)
+    return el("nav", el("p", said), el("ul", links), class_="picks", aria_label=t("columns.pages"))
+
+
+def _here(view: PageView) -> Html | None:
+    """What brings a form back to the columns that were shown."""
+    return view.hidden(query=f"from={_start(view)}") if _start(view) else None
 
 
 def _sure(view: PageView) -> list[str]:
@@ -108,9 +135,7 @@ def _card(view: PageView, name: str, place: int) -> Html:
     told = t("columns.identifying.bar", share=t.share(seen.identifying), bits=t.number(round(seen.bits, 1)))
     counted = view.look is not None and not seen.unreadable
     shown = [
-        el("div", bars(seen.bars, t("columns.histogram", name=name), t), class_="histogram")
-        if counted
-        else None,
+        _histogram(view, name) if counted else None,
         el(
             "div",
             el("p", t("columns.identifying"), class_="label"),
@@ -154,23 +179,11 @@ def _above(entry: Mapping[str, object]) -> list[str]:
 
 def _roles(view: PageView, name: str, role: str, card: str) -> Html:
     t = view.t
-    buttons = [
-        view.button(
-            t(f"role.{r}"),
-            name="role",
-            value=r,
-            id=f"{card}-{r}",
-            class_="choice",
-            title=t(f"means.{r}"),
-            aria_pressed="true" if r == role else "false",
-            data_key=_KEYS[r],
-        )
-        for r in ORDER
-    ]
     return view.form(
         "role",
         view.hidden(column=name),
-        buttons,
+        _here(view),
+        _role_buttons(t, card, role, view.fixed),
         class_="choices",
         role="toolbar",
         aria_label=t("columns.role"),
@@ -178,15 +191,39 @@ def _roles(view: PageView, name: str, role: str, card: str) -> Html:
     )
 
 
+@lru_cache(4096)  # drawn anew with every click, and seldom another one
+def _role_buttons(t: Words, card: str, role: str, fixed: bool) -> Html:
+    """A button for each role; the present one is pressed."""
+    return join(
+        el("button", t(f"role.{r}"), type="submit", disabled=fixed, name="role", value=r, id=f"{card}-{r}",
+           class_="choice", title=t(f"means.{r}"), aria_pressed="true" if r == role else "false",
+           data_key=_KEYS[r])
+        for r in ORDER
+    )  # fmt: skip
+
+
+@lru_cache(64)
+def _kinds(t: Words, kind: Kind | None) -> Html:
+    """The kinds to choose from."""
+    return join(el("option", f"{t(f'kind.{k}')} ({k})", value=str(k), selected=kind is k) for k in Kind)
+
+
+def _histogram(view: PageView, name: str) -> Html:
+    """How the values spread; drawn once, as counts do not change."""
+    look, t = view.look, view.t
+    assert look is not None
+    drawn: dict[tuple[str, str], Html] = look.memory.setdefault("histograms", {})
+    if (name, t.language) not in drawn:
+        picture = bars(view.column(name).bars, t("columns.histogram", name=name), t)
+        drawn[name, t.language] = el("div", picture, class_="histogram")
+    return drawn[name, t.language]
+
+
 def _accept(view: PageView, name: str, known: Column | None, looked: bool, card: str) -> Html:
     t = view.t
-    kinds = [
-        el("option", f"{t(f'kind.{k}')} ({k})", value=str(k), selected=known is not None and known.kind is k)
-        for k in Kind
-    ]
     box = el(
         "select",
-        kinds,
+        _kinds(t, None if known is None else known.kind),
         name="kind",
         id=f"{card}-kind",
         disabled=view.fixed,
@@ -196,6 +233,7 @@ def _accept(view: PageView, name: str, known: Column | None, looked: bool, card:
     kind = view.form(
         "kind",
         view.hidden(column=name),
+        _here(view),
         el("label", t("columns.kind"), for_=f"{card}-kind"),
         box,
         el("noscript", view.button("OK")),
@@ -205,6 +243,7 @@ def _accept(view: PageView, name: str, known: Column | None, looked: bool, card:
     agree = view.form(
         what,
         view.hidden(column=name),
+        _here(view),
         view.button(
             t(f"columns.{what}"),
             id=f"{card}-accept",

@@ -83,7 +83,7 @@ def _said(view: PageView, task: Task) -> Html:
                                           released=int(found["released"]), gone=gone)))  # fmt: skip
     if found.get("loss") is not None:
         facts.append((t("comparison.loss"), f"{t.share(float(found['loss']))}"))
-    facts.append((t("map.promises"), "; ".join(found["claims"]) or t("map.promises.none")))
+    facts.append((t("map.promises"), "; ".join(map(t.said, found["claims"])) or t("map.promises.none")))
     stale = el("p", t("comparison.stale"), class_="warn") if task.revision != view.folder.revision else None
     lines = [el("tr", el("th", n, scope="row"), el("td", v)) for n, v in facts]
     return el("section", el("h2", t("comparison.result")), stale,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sfumato.errors import ParameterError, PlanError, SfumatoError
 from sfumato.plan import Plan
+from sfumato.plan.database import DatabasePlan
 from sfumato.plan.output_folders import records
 from sfumato.plan.steps import known_ledger
 from sfumato.privacy.rounding import shown
@@ -106,21 +107,21 @@ def _entries(view: PageView, folder: str) -> int:
 
 def budget_section(view: PageView) -> Html | None:
     """What this plan spends, and what its ledger has left; nothing where nothing is spent."""
-    t, plan = view.t, view.folder.plan
+    t, plan = view.t, view.folder.checked
     if isinstance(plan, PlanError):
         return None
-    spent = _costs(plan)
-    if not spent and not plan.table("budget"):
+    spent, named_ledger = _costs(plan), bool(plan.document.get("budget"))
+    if not spent and not named_ledger:
         return None
     parts: list[object] = [el("h2", t("budget.title"))]
     if spent:
         lines = [el("li", f"{name}: {cost}") for name, cost in spent]
         parts += [el("p", t("budget.run")), el("ul", lines)]
-    if not plan.table("budget"):
+    if not named_ledger:
         parts.append(el("p", t("budget.none"), class_="warn"))
         return el("section", *parts, id="budget-part")
     try:
-        ledger = known_ledger(plan)
+        ledger = known_ledger(plan) if isinstance(plan, Plan) else plan.ledger
     except SfumatoError as error:
         parts.append(el("div", el("p", error.message), el("p", error.hint, class_="small"), class_="warn"))
         return el("section", *parts, id="budget-part")
@@ -142,10 +143,11 @@ def budget_section(view: PageView) -> Html | None:
     return el("section", *parts, id="budget-part")
 
 
-def _costs(plan: Plan) -> list[tuple[str, str]]:
+def _costs(plan: Plan | DatabasePlan) -> list[tuple[str, str]]:
     """What each step that is paid for costs, known without looking at the data."""
     found = []
-    for step in plan.steps:
+    linked = [plan.synthesis] if isinstance(plan, DatabasePlan) and "synthesis" in plan.document else []
+    for step in plan.steps if isinstance(plan, Plan) else linked:
         try:
             spending = step.spends(plan.folder)
         except SfumatoError:

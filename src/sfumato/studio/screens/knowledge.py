@@ -18,6 +18,7 @@ from sfumato.studio.view import Form, PageView
 KNOWN = str(Role.QUASI_IDENTIFIER)
 _APART = (str(Role.IDENTIFIER), str(Role.PERSON))
 _USUAL_K = 11
+_MOST = 300  # columns that are listed, and all that are ticked
 
 
 def known(view: PageView) -> list[str]:
@@ -95,6 +96,8 @@ def _boxes(view: PageView, look: Look, ticked: list[str]) -> Html:
     t = view.t
     names = [n for n in look.coded if view.role_of(n) not in _APART and n in view.columns]
     names.sort(key=lambda n: -look.columns[n].bits)
+    most, all_, chosen = set(names[:_MOST]), len(names), set(ticked)
+    names = [n for n in names if n in most or n in chosen]
     rows = []
     for i, name in enumerate(names):
         on = name in ticked
@@ -125,7 +128,9 @@ def _boxes(view: PageView, look: Look, ticked: list[str]) -> Html:
     titles = ("knowledge.may", "knowledge.column", "columns.identifying", "columns.role")
     head = el("tr", [el("th", t(n), scope="col") for n in titles])
     return join(
-        el("p", t("knowledge.note"), class_="small"), el("table", el("thead", head), el("tbody", rows))
+        el("p", t("knowledge.note"), class_="small"),
+        el("table", el("thead", head), el("tbody", rows)),
+        el("p", t("knowledge.more", n=all_ - len(names)), class_="small") if len(names) < all_ else None,
     )
 
 

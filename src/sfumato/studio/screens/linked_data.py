@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, SfumatoError
+from sfumato.plan.database import DatabasePlan
+from sfumato.plan.database_signature import digest_of
 from sfumato.studio.linked_picture import linked_picture
 from sfumato.studio.markup import Html, el, join
 from sfumato.studio.studio import LINKED
@@ -33,6 +35,8 @@ def linked_section(view: PageView) -> Html:
             parts.append(el("p", t("linked.none"), class_="small"))
     if task is not None and task.state == DONE:
         parts.append(_found(view, task.found))
+        if whole:
+            parts.append(el("p", el("a", t("linked.to_release"), href="/release", class_="go")))
     return el("section", *parts, id="linked")
 
 
@@ -83,6 +87,34 @@ def _whose(one: Mapping[str, Any], t: Words) -> str:
     return str(
         t("linked.through", column=column, table=through) if through else t("linked.own", column=column)
     )
+
+
+def left_out(view: PageView) -> Html:
+    """What a run of a plan for linked tables would leave out, or cannot do, as far as it was looked at."""
+    t, task = view.t, view.worker.latest(LINKED)
+    parts: list[object] = [el("h1", t("nav.release")), el("h2", t("linked.title"))]
+    if task is None or task.state != DONE:
+        parts.append(view.progress(task) if task is not None and task.open else el("p", t("linked.unseen")))
+    else:
+        waiting = [one["name"] for one in task.found["tables"] if one["unconfirmed"]]
+        fatal = sum(1 for found in task.found["differences"] if found[0])
+        persons = task.found["persons"]
+        if persons is not None:
+            parts.append(el("p", t("linked.persons", n=int(persons)), class_="figure"))
+        if fatal:
+            parts.append(el("p", t("linked.faults", n=fatal), class_="bad"))
+        if waiting:
+            parts.append(el("p", t("linked.waiting", n=len(waiting), names=", ".join(waiting[:12]))))
+    parts.append(el("p", el("a", t("linked.to_tables"), href="/tables")))
+    return el("section", *parts)
+
+
+def linked_digest(plan: DatabasePlan) -> str:
+    """Of what a signature of a plan covers; nothing while its declaration cannot be read."""
+    try:
+        return digest_of(plan.document, plan.folder)
+    except SfumatoError:
+        return ""
 
 
 def look(view: PageView, form: Form) -> str | None:

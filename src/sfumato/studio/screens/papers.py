@@ -195,4 +195,4 @@ def _sheet(content: str, kind: str) -> Response:
     )
 
 
-SCREEN = Screen("papers", show, {"fill": fill}, {"{release}/{paper}": paper})
+SCREEN = Screen("papers", show, {"fill": fill}, {"{release}/{paper}": paper}, linked=True)

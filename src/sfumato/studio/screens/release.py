@@ -8,6 +8,9 @@ from typing import Any
 
 from sfumato.errors import ParameterError, PlanError
 from sfumato.plan import Plan
+from sfumato.plan.database import DatabasePlan
+from sfumato.plan.database_signature import signed_by as signer_of
+from sfumato.plan.database_signature import signed_linked
 from sfumato.plan.limits import ACCEPTED, RECIPIENT, RECIPIENTS, asked_of
 from sfumato.plan.limits import recipient as known_recipient
 from sfumato.plan.signature import signed
@@ -21,12 +24,13 @@ from sfumato.studio.screens.earlier_release import (
     place_of,
     set_register,
 )
+from sfumato.studio.screens.linked_data import left_out, linked_digest
 from sfumato.studio.screens.release_key import key_section, sign_with_key
+from sfumato.studio.screens.run_outcome import outcome
 from sfumato.studio.screens.screen import Screen
 from sfumato.studio.tasks.release import OUT
 from sfumato.studio.toml_text import with_entry, without_entry
 from sfumato.studio.view import Form, PageView
-from sfumato.studio.work import CANCELLED, DONE, FAILED, Task
 
 RUN = "run"
 _SHOWN = 12
@@ -34,9 +38,10 @@ _SHOWN = 12
 
 def show(view: PageView) -> Html:
     """The way from open guesses to a verified release, top to bottom."""
+    linked = view.folder.linked
     return join(
-        _open(view), _limits(view), budget_section(view), earlier_section(view), _signature(view), _run(view),
-        key_section(view),
+        left_out(view) if linked else _open(view), _limits(view), budget_section(view),
+        None if linked else earlier_section(view), _signature(view), _run(view), key_section(view),
     )  # fmt: skip
 
 
@@ -64,19 +69,7 @@ def _open(view: PageView) -> Html:
 def _limits(view: PageView) -> Html:
     t = view.t
     given: Mapping[str, Any] = view.document.get("thresholds", {})
-    who = str(given.get(RECIPIENT, ""))
-    options = [el("option", t(f"recipient.{n}"), value=n, selected=n == who) for n in RECIPIENTS]
-    choose = view.form(
-        "recipient",
-        el(
-            "div",
-            el("label", t("open.recipient"), for_="recipient"),
-            el("select", options, name="recipient", id="recipient", disabled=view.fixed),
-            el("p", t("release.recipient.note"), class_="small"),
-            class_="field",
-        ),
-        view.button(t("release.recipient.set"), class_="quiet", id="set-recipient"),
-    )
+    choose = None if view.folder.linked else _recipient(view, str(given.get(RECIPIENT, "")))
     rows, fields = [], [n for n in given if n not in (RECIPIENT, ACCEPTED)]
     for i, name in enumerate(fields):
         box = el(
@@ -92,7 +85,7 @@ def _limits(view: PageView) -> Html:
         rows.append(
             el(
                 "tr",
-                el("th", el("label", name, for_=f"limit-{i}"), scope="row"),
+                el("th", el("label", t.said(name), for_=f"limit-{i}"), scope="row"),
                 el("td", view.hidden(name=name), box),
             )
         )
@@ -120,21 +113,37 @@ def _limits(view: PageView) -> Html:
     return el("section", el("h2", t("release.limits")), choose, change)
 
 
+def _recipient(view: PageView, who: str) -> Html:
+    """Who receives it: the limits that are usual for them."""
+    t = view.t
+    options = [el("option", t(f"recipient.{n}"), value=n, selected=n == who) for n in RECIPIENTS]
+    field = el(
+        "div", el("label", t("open.recipient"), for_="recipient"),
+        el("select", options, name="recipient", id="recipient", disabled=view.fixed),
+        el("p", t("release.recipient.note"), class_="small"), class_="field",
+    )  # fmt: skip
+    button = view.button(t("release.recipient.set"), class_="quiet", id="set-recipient")
+    return view.form("recipient", field, button)
+
+
 # -- signature -----------------------------------------------------------------------------------------
 
 
 def _signature(view: PageView) -> Html:
-    t, plan = view.t, view.folder.plan
+    t, plan = view.t, view.folder.checked
     if isinstance(plan, PlanError):
         return el("section", el("h2", t("release.sign")), el("p", t("release.faults")))
     parts: list[object] = [el("h2", t("release.sign"))]
-    if plan.signed is not None and not plan.draft:
-        by, on = plan.signed
+    signed_by, unreviewed = signer_of(plan.document), tuple[str, ...]()
+    if isinstance(plan, Plan):
+        signed_by, unreviewed = plan.signed, plan.unreviewed
+    if signed_by is not None and not plan.draft:
+        by, on = signed_by
         parts.append(
             el("p", t("release.signed", by=by, on=on.isoformat()), class_="figure good", id="signed")
         )
     else:
-        parts.append(el("p", t("release.unsigned"), el("br"), el("span", plan.draft, class_="small")))
+        parts.append(el("p", t("release.unsigned"), el("br"), el("span", t.said(plan.draft), class_="small")))
     if plan.accepted:
         parts.append(el("p", t("release.covers", words=plan.accepted), class_="small"))
     box = el(
@@ -148,11 +157,11 @@ def _signature(view: PageView) -> Html:
         disabled=view.fixed,
     )
     every = None
-    if plan.unreviewed:
+    if unreviewed:
         every = el(
             "div",
             el("input", type="checkbox", name="every", value="yes", id="every", disabled=view.fixed),
-            el("label", t("release.every", n=len(plan.unreviewed)), for_="every"),
+            el("label", t("release.every", n=len(unreviewed)), for_="every"),
             class_="tick",
         )
     field = el("div", el("label", t("release.name"), for_="signer"), box, class_="field")
@@ -164,7 +173,7 @@ def _signature(view: PageView) -> Html:
 
 
 def _run(view: PageView) -> Html:
-    t, task, plan = view.t, view.worker.latest(RUN), view.folder.plan
+    t, task, plan = view.t, view.worker.latest(RUN), view.folder.checked
     parts: list[object] = [el("h2", t("release.run")), el("p", t("release.run.lead", folder=OUT))]
     runs = not isinstance(plan, PlanError)
     there = (view.folder.folder / OUT).exists()
@@ -183,20 +192,31 @@ def _run(view: PageView) -> Html:
                     id="overwrite",
                     disabled=view.fixed,
                 ),
-                el("label", t("release.overwrite"), for_="overwrite"),
+                el(
+                    "label",
+                    t(f"release.overwrite{'.linked' if view.folder.linked else ''}"),
+                    for_="overwrite",
+                ),
                 class_="tick",
             )
         parts.append(view.form("run", replace, _beside(view), view.button(t("release.run"), id="run")))
     else:
         parts.append(el("p", t("release.faults")))
     if task is not None and not task.open:
-        parts.append(_outcome(view, task, plan))
+        parts.append(outcome(view, task, _digest(plan)))
     return el("section", *parts, id="run-part")
+
+
+def _digest(plan: Plan | DatabasePlan | PlanError) -> str:
+    """Of what a signature covers; nothing where that cannot be told."""
+    if isinstance(plan, Plan):
+        return plan.digest
+    return linked_digest(plan) if isinstance(plan, DatabasePlan) else ""
 
 
 def _beside(view: PageView) -> Html | None:
     """The earlier release that the new one is attacked together with, if the data was held against one."""
-    t, name = view.t, compared_with(view)
+    t, name = view.t, "" if view.folder.linked else compared_with(view)
     if not name:
         return None
     target = os.path.relpath(view.studio.chosen.inside(name), view.folder.folder)
@@ -207,91 +227,6 @@ def _beside(view: PageView) -> Html | None:
         el("p", t("earlier.command"), " ", el("code", f"sfumato run {PLAN} --out {OUT} --previous {target}"),
            class_="small"),
     )  # fmt: skip
-
-
-def _outcome(view: PageView, task: Task, plan: Plan | PlanError) -> Html:
-    t = view.t
-    if task.state == CANCELLED:
-        return el("p", t("work.cancelled"), class_="figure", id="outcome")
-    if task.state == FAILED:
-        return view.failure(task)
-    assert task.state == DONE
-    found = task.found
-    old = isinstance(plan, Plan) and plan.digest != found.get("digest")
-    words = "release.done"
-    if found["draft"] or not found["passed"]:
-        words = "release.draft"
-    elif not found["met"]:
-        words = "release.accepted_done"
-    if found["refused"]:
-        words = "release.refused"
-    parts: list[object] = [
-        el("p", t("release.outdated"), class_="warn") if old else None,
-        el("p", t(words), class_="figure" + (" good" if words == "release.done" else ""), id="outcome"),
-        el("p", found["draft"] or found["accepted"], class_="small"),
-    ]
-    if found.get("drift"):
-        parts.append(el("ul", [el("li", words) for words in found["drift"]], class_="small"))
-    for decision in found["decisions"].values():
-        parts.append(_decision(view, decision))
-    for name, release in found["releases"].items():
-        parts.append(_verified(view, name, release))
-    if found["notes"]:
-        parts.append(el("ul", [el("li", n) for n in found["notes"]], class_="small"))
-    if found["releases"]:
-        parts.append(el("p", el("a", t("release.to_papers"), href="/papers", class_="go")))
-    return join(*parts)
-
-
-def _decision(view: PageView, decision: Mapping[str, Any]) -> Html:
-    t = view.t
-    rows = [
-        el("tr", el("td", t(f"outcome.{outcome}"), class_=f"outcome {_tone(outcome)}"), el("td", sentence))
-        for outcome, sentence in decision["limits"]
-    ]
-    advice = [el("li", words) for words in decision["advice"]]
-    return join(
-        el("p", decision["because"]) if decision["because"] else None,
-        el("table", el("tbody", rows), class_="limits") if rows else None,
-        el("p", t("release.next"), class_="label") if advice else None,
-        el("ol", advice) if advice else None,
-        el("p", t("release.not_examined", n=decision["not_examined"]), class_="small")
-        if decision["not_examined"]
-        else None,
-    )
-
-
-def _tone(outcome: str) -> str:
-    return {"met": "good", "not met": "bad"}.get(outcome, "open")
-
-
-def _verified(view: PageView, name: str, release: Mapping[str, Any]) -> Html:
-    t, said = view.t, release["verified"]
-    passed = sum(row[0] == "passed" for row in said["rows"])
-    other = [
-        el("li", f"{subject}: {outcome}, {how}")
-        for outcome, subject, how in said["rows"]
-        if outcome != "passed"
-    ]
-    return el(
-        "div",
-        el("h3", t("release.made", name=name, folder=release["folder"])),
-        el("p", "; ".join(release["claims"])),
-        el(
-            "p",
-            el("strong", t(f"release.standing.{said['standing']}")),
-            " ",
-            said["verdict"],
-            id=f"verified-{name}",
-            class_={"authentic": "good", "altered": "warn"}.get(said["standing"]),
-        ),
-        el(
-            "details",
-            el("summary", t("release.checks", n=passed)),
-            el("ul", other, class_="small"),
-            id=f"checks-{name}",
-        ),
-    )
 
 
 # -- doing ---------------------------------------------------------------------------------------------
@@ -349,9 +284,16 @@ def _number(name: str, text: str) -> float | int:
 
 def sign(view: PageView, form: Form) -> str | None:
     """A person signs the plan as it is."""
-    plan = view.folder.plan
+    plan = view.folder.checked
     if isinstance(plan, PlanError):
         raise plan
+    if isinstance(plan, DatabasePlan):
+        text, name = view.folder.texts[PLAN], form.text("name")
+        made = signed_linked(text, plan.document, plan.folder, name)
+        view.folder.edit(
+            named("edit.sign", by=made.by), lambda texts: {**texts, PLAN: made.text}, form.revision
+        )
+        return None
     after = signed(plan, form.text("name"), all_reviewed=form.text("every", "") == "yes")
     by = "" if after.signed is None else after.signed[0]
     view.folder.edit(named("edit.sign", by=by), lambda texts: {**texts, PLAN: after.text}, form.revision)
@@ -360,7 +302,7 @@ def sign(view: PageView, form: Form) -> str | None:
 
 def run(view: PageView, form: Form) -> str | None:
     """Run the plan as it is, in the background."""
-    plan = view.folder.plan
+    plan = view.folder.checked
     if isinstance(plan, PlanError):
         raise plan
     task = view.worker.latest(RUN)
@@ -383,4 +325,5 @@ SCREEN = Screen(
     "release", show,
     {"recipient": set_recipient, "limits": set_limits, "sign": sign, "run": run, "key": sign_with_key,
      "drift": compare, "register": set_register},
+    linked=True,
 )  # fmt: skip

@@ -58,7 +58,7 @@ def key_section(view: PageView) -> Html | None:
         parts.append(view.failure(task))
     if task is not None and task.state == DONE:
         standing = t(f"release.standing.{task.found['standing']}")
-        parts.append(el("p", el("strong", standing), " ", task.found["verdict"], id="key-verdict"))
+        parts.append(el("p", el("strong", standing), " ", t.said(task.found["verdict"]), id="key-verdict"))
     return el("section", *parts, _form(view, list(found)), id="key-part")
 
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlencode
 
 from sfumato.errors import ParameterError
-from sfumato.methods.declaration import declaration_of
-from sfumato.methods.names import find
 from sfumato.plan.limits import GAIN
 from sfumato.plan.step import Step
 from sfumato.studio.map_picture import map_picture
 from sfumato.studio.map_points import MAP, TriedSetting, arrived, order_of, own_point, points_of, tasks_of
 from sfumato.studio.markup import Html, el, join
-from sfumato.studio.method_forms import FEW_METHODS, placeable, read_settings, setting_fields
+from sfumato.studio.method_forms import (
+    FEW_METHODS,
+    method_address,
+    method_links,
+    placeable,
+    read_settings,
+    setting_fields,
+)
 from sfumato.studio.plan_folder import PLAN, named
 from sfumato.studio.precedence import submit_ahead
 from sfumato.studio.screens.screen import Screen
@@ -80,10 +84,10 @@ def _chosen(view: PageView, point: TriedSetting) -> Html:
         inside = point.risk <= limit
         verdict = el("p", t("map.inside" if inside else "map.outside", limit=limit))
     facts = [
-        (t("map.risk"), _number(view, point.risk), (point.axes or {}).get("risk_meaning", "")),
-        (t("map.lost"), _number(view, point.lost), (point.axes or {}).get("utility_meaning", "")),
+        (t("map.risk"), _number(view, point.risk), t.said((point.axes or {}).get("risk_meaning", ""))),
+        (t("map.lost"), _number(view, point.lost), t.said((point.axes or {}).get("utility_meaning", ""))),
         (t("map.seconds"), _number(view, point.seconds), ""),
-        (t("map.promises"), "; ".join(point.promises) or t("map.promises.none"), ""),
+        (t("map.promises"), "; ".join(map(t.said, point.promises)) or t("map.promises.none"), ""),
     ]
     table = el(
         "table",
@@ -137,15 +141,11 @@ def _add(view: PageView) -> Html:
     known = placeable()
     method = view.query.get("add", "")
     offered = known if everything else known[:FEW_METHODS]
-    links = [
-        el("li", el("a", name, href=_address(name, everything), id=f"add-{name}",
-                    aria_current="true" if name == method else None),
-           " ", el("span", declaration_of(find(name)).summary, class_="small"))
-        for name in offered
-    ]  # fmt: skip
+    links = method_links(view, offered, method, everything=everything)
     other = el(
         "p", el("a", t("map.fewer" if everything else "map.everything", n=len(known)),
-                href=_address(method if method in known else "", not everything), id="map-level"),
+                href=method_address("map", method if method in known else "", not everything),
+                id="map-level"),
     )  # fmt: skip
     form = None
     if method in known:
@@ -158,15 +158,10 @@ def _add(view: PageView) -> Html:
         )  # fmt: skip
     return el(
         "section", el("h2", t("map.add")), el("p", t("map.add.lead")),
-        el("details", el("summary", t("map.methods")), el("ul", links, class_="methods"), other,
+        el("details", el("summary", t("map.methods")), links, other,
            id="map-methods", open=bool(method) or everything),
         form, id="add",
     )  # fmt: skip
-
-
-def _address(method: str, everything: bool) -> str:
-    query = {k: v for k, v in (("add", method), ("all", "1" if everything else "")) if v}
-    return f"/map?{urlencode(query)}#add" if query else "/map#add"
 
 
 def _number(view: PageView, value: float) -> str:

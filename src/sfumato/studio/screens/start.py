@@ -6,6 +6,7 @@ from sfumato.errors import ParameterError
 from sfumato.io import write
 from sfumato.io.addresses import last_name
 from sfumato.samples import diabetes, discharges, icu, members
+from sfumato.studio.look import Look
 from sfumato.studio.markup import Html, el, join
 from sfumato.studio.plan_folder import StaleEdit
 from sfumato.studio.screens.screen import Screen
@@ -20,11 +21,13 @@ from sfumato.studio.screens.sources import (
     recipient_field,
 )
 from sfumato.studio.studio import LINKED, LOOKING
+from sfumato.studio.tasks.look import MOST_VALUES
 from sfumato.studio.view import Form, PageView
 from sfumato.studio.work import FAILED
 
 _SAMPLES = {"discharges": discharges, "members": members, "diabetes": diabetes, "icu": icu}
 _MOST_ROWS = 100_000
+_FEW_ROWS, _FEW_COLUMNS, _LONGEST = 5, 12, 80  # that show how a file was read
 _CHOICES = {
     "separator": (",", ";", "|", "\t"),
     "decimal": (".", ","),
@@ -79,12 +82,37 @@ def _current(view: PageView) -> Html:
         said = t("open.rows_columns", rows=look.rows, columns=len(look.columns))
         parts.append(el("p", said, class_="figure"))
         if look.reading:
-            parts.append(el("p", look.reading, class_="stamp"))
+            parts.append(el("p", t.said(look.reading), class_="stamp"))
         if view.folder.there:
             parts.append(el("p", el("a", t("open.next"), href="/columns", class_="go")))
         if look.reading and not view.fixed:
             parts.append(_dialect(view))
+        parts.append(_first_rows(view, look))
     return el("section", *parts)
+
+
+def _first_rows(view: PageView, look: Look) -> Html | None:
+    """How the first rows were read: who sees them sees whether separator, dates and names are right."""
+    shown = [n for n in look.coded if look.columns[n].levels <= MOST_VALUES][:_FEW_COLUMNS]
+    if not shown:
+        return None
+    t, head = view.t, look.memory.setdefault("first rows", {})
+    for name in shown:
+        if name not in head:
+            head[name] = look.head(name, _FEW_ROWS)
+    rows = [
+        el("tr", [el("td", "" if v is None else str(v)[:_LONGEST]) for v in row])
+        for row in zip(*(head[n] for n in shown), strict=True)
+    ]
+    names = el("tr", [el("th", n, scope="col") for n in shown])
+    more = len(look.columns) - len(shown)
+    return el(
+        "div", el("h3", t("open.first_rows")),
+        el("div", el("table", el("thead", names), el("tbody", rows), class_="pairs"), class_="scroll whole",
+           role="region", tabindex="0", aria_label=t("open.first_rows")),
+        el("p", t("open.more_columns", n=more), class_="small") if more else None,
+        el("p", t("internal"), class_="small"), id="first-rows",
+    )  # fmt: skip
 
 
 def _dialect(view: PageView) -> Html:
@@ -95,7 +123,7 @@ def _dialect(view: PageView) -> Html:
         for value in choices:
             word = t("tab") if value == "\t" else value
             options.append(el("option", word, value=value, selected=given.get(name) == value))
-        box = el("select", options, name=name, id=f"dialect-{name}")
+        box = el("select", options, name=name, id=f"dialect-{name}", data_submit=True)
         fields.append(el("div", el("label", t(f"open.{name}"), for_=f"dialect-{name}"), box))
     header = el(
         "input",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlencode
 
 from sfumato.cells.layout import read_layouts
 from sfumato.errors import DataError, ParameterError, PlanError
@@ -12,10 +11,11 @@ from sfumato.methods.declaration import Does, declaration_of
 from sfumato.methods.names import find, names
 from sfumato.studio.cell_picture import PublishedCells, cell_tables, why_withheld
 from sfumato.studio.markup import Html, el, join
-from sfumato.studio.method_forms import PREFIX, read_settings, setting_fields
+from sfumato.studio.method_forms import PREFIX, method_address, method_links, read_settings, setting_fields
 from sfumato.studio.plan_folder import PLAN, named
 from sfumato.studio.precedence import submit_ahead
 from sfumato.studio.screens.linked_data import linked_section, look
+from sfumato.studio.screens.linked_settings import ACTIONS, settings_section
 from sfumato.studio.screens.screen import Screen
 from sfumato.studio.toml_text import with_item, without_part
 from sfumato.studio.view import Form, PageView
@@ -35,7 +35,7 @@ def methods() -> list[str]:
 def show(view: PageView) -> Html:
     """The tables of the plan, their cells, one cell's reason, a form for another, and linked tables."""
     if view.folder.linked:
-        return linked_section(view)
+        return join(linked_section(view), settings_section(view))
     task = view.worker.latest(TABLES)
     return join(_listed(view, task), _worked_out(view, task), _add(view), linked_section(view))
 
@@ -112,7 +112,7 @@ def _worked_out(view: PageView, task: Task | None) -> Html | None:
         parts += [
             el("h2", found["name"]),
             el("p", found["sentence"], class_="figure" + (" good" if found["met"] else "")),
-            el("p", "; ".join(found["claims"]), class_="small"),
+            el("p", "; ".join(map(t.said, found["claims"])), class_="small"),
             el("ul", legend, class_="legend") if legend else None,
             cell_tables(cells, found, number, cell, t),
         ]  # fmt: skip
@@ -136,14 +136,8 @@ def _add(view: PageView) -> Html:
     everything = view.query.get("all") == "1"
     method = view.query.get("add", "")
     method = method if method in known else known[0]
-    links = [
-        el("li", el("a", name, href=_address(name, everything), id=f"add-{name}",
-                    aria_current="true" if name == method else None),
-           " ", el("span", declaration_of(find(name)).summary, class_="small"))
-        for name in known
-    ]  # fmt: skip
     level = el("a", t("tables.fewer" if everything else "tables.everything"),
-               href=_address(method, not everything), id="tables-level")  # fmt: skip
+               href=method_address("tables", method, not everything), id="tables-level")  # fmt: skip
     form = view.form(
         "add", view.hidden(method=method), _axes(view),
         setting_fields(view, method, {}, everything=everything, apart=("by",)),
@@ -151,8 +145,8 @@ def _add(view: PageView) -> Html:
     )  # fmt: skip
     return el(
         "section", el("h2", t("tables.add.title")), el("p", t("tables.add.lead")),
-        el("ul", links, class_="methods"), el("h3", t("map.settings_of", method=method)), form,
-        el("p", level),
+        method_links(view, known, method, everything=everything),
+        el("h3", t("map.settings_of", method=method)), form, el("p", level),
         id="add",
     )  # fmt: skip
 
@@ -181,11 +175,6 @@ def _axes(view: PageView) -> Html:
 
 def _levels(view: PageView, name: str) -> int:
     return view.column(name).levels
-
-
-def _address(method: str, everything: bool) -> str:
-    query = {k: v for k, v in (("add", method), ("all", "1" if everything else "")) if v}
-    return f"/tables?{urlencode(query)}#add"
 
 
 # -- doing ---------------------------------------------------------------------------------------------
@@ -256,6 +245,6 @@ def work(view: PageView, form: Form) -> str | None:
 SCREEN = Screen(
     "tables",
     show,
-    {"add": add, "remove": remove, "instead": instead, "work": work, "look": look},
+    {"add": add, "remove": remove, "instead": instead, "work": work, "look": look, **ACTIONS},
     linked=True,
 )

@@ -3,7 +3,13 @@
 
 const parser = new DOMParser();
 let busy = false;
+let held = false; // a mouse button is down: what is exchanged under it would never hear that it was clicked
 const waiting = []; // buttons that were pressed while an answer was under way, by their ids
+
+document.addEventListener("pointerdown", () => (held = true), true);
+for (const end of ["pointerup", "pointercancel", "dragend"]) {
+  document.addEventListener(end, () => setTimeout(() => (held = false)), true); // after the click
+}
 
 function keyOf(element) {
   return element && element.id ? element.id : null;
@@ -25,7 +31,7 @@ function typedFields() {
 function show(html, address) {
   const next = parser.parseFromString(html, "text/html");
   for (const spare of next.querySelectorAll("noscript")) spare.remove(); // read as if there were no script
-  const held = keyOf(document.activeElement);
+  const focused = keyOf(document.activeElement);
   const card = document.activeElement?.closest?.(".card")?.id;
   const opened = [...document.querySelectorAll("details[id]")].map((d) => [d.id, d.open]);
   const place = window.scrollY;
@@ -53,7 +59,7 @@ function show(html, address) {
   window.scrollTo(0, place);
   markNew(before, inner);
   prepare();
-  const target = (held && document.getElementById(held)) || (card && document.getElementById(card));
+  const target = (focused && document.getElementById(focused)) || (card && document.getElementById(card));
   if (target) target.focus({ preventScroll: false });
 }
 
@@ -276,21 +282,24 @@ async function copy(files) {
 
 async function ask() {
   const screen = document.getElementById("main")?.dataset.screen ?? "open";
-  if (!document.hidden && !busy) {
+  if (!document.hidden && !busy && !held) {
     try {
       const answer = await fetch(`/state?screen=${encodeURIComponent(screen)}`, { credentials: "same-origin" });
       if (answer.ok) {
         const state = await answer.json();
         const work = document.getElementById("work");
-        if (work && work.dataset.shown !== state.work) {
-          const held = keyOf(document.activeElement);
+        if (work && work.dataset.shown !== state.work && !held) {
+          const focused = keyOf(document.activeElement);
           work.replaceChildren(...parser.parseFromString(state.work, "text/html").body.childNodes);
           work.dataset.shown = state.work;
-          if (held === "cancel-work") document.getElementById(held)?.focus();
+          if (focused === "cancel-work") document.getElementById(focused)?.focus();
         }
-        if (state.changes !== document.body.dataset.changes && !typing(document.activeElement) && !busy) {
+        if (state.changes !== document.body.dataset.changes && !typing(document.activeElement) && !busy && !held) {
           const page = await fetch(location.pathname + location.search, { credentials: "same-origin" });
-          if ((page.headers.get("content-type") || "").startsWith("text/html") && !busy) show(await page.text(), null);
+          if ((page.headers.get("content-type") || "").startsWith("text/html")) {
+            const html = await page.text();
+            if (!busy && !held) show(html, null);
+          }
         }
       }
     } catch {

@@ -5,11 +5,12 @@ Where a plan is to be proposed, its two texts are left in the task's folder.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
 from sfumato.database import Database
-from sfumato.io.addresses import from_folder, require_consent
+from sfumato.io.addresses import from_folder, is_url, require_consent
 from sfumato.io.atomic import write_text
 from sfumato.io.databases import scan_database
 from sfumato.io.declarations import DECLARATION
@@ -17,6 +18,7 @@ from sfumato.plan.database import DatabasePlan
 from sfumato.plan.database_proposal import propose_database
 from sfumato.progress import report
 from sfumato.studio.tasks.order import Order
+from sfumato.studio.toml_text import with_entry
 
 _LABEL = "looking at the tables"
 
@@ -28,6 +30,8 @@ def linked(order: Order) -> Mapping[str, object]:
     if order.given.get("propose"):
         require_consent(data, "the database")
         database, declared, plan = propose_database(data, order.folder)
+        if not is_url(data):  # whoever gets the folder runs the plan there
+            plan = with_entry(plan, ("database", "data"), os.path.relpath(data, order.folder))
         write_text(order.place / "plan.toml", plan, private=True, overwrite=True)
         write_text(order.place / DECLARATION, declared, private=True, overwrite=True)
     elif data:

@@ -1,7 +1,8 @@
 """All words of the studio's pages, in one place: a dictionary for each language, English where one lacks a word.
 
 Words of the plan (roles, kinds, names of settings) are shown as they stand in the plan, with a translation
-beside them. Sentences of the library itself, such as faults of a plan, are English.
+beside them. Sentences of the library itself, such as verdicts, are those of its own catalogue (`said`); what
+that lacks stays English.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sfumato.languages import speaking, tried
 from sfumato.studio.texts.english import ENGLISH
 from sfumato.studio.texts.german import GERMAN
 
@@ -29,6 +31,11 @@ class Words:
         found = self._find(name)
         shown = {k: self.number(v) if isinstance(v, int | float) else v for k, v in numbers.items()}
         return name if found is None else found.format(**shown)
+
+    def said(self, words: str) -> str:
+        """A sentence of the library in this language, as far as its catalogue has it."""
+        with speaking(self.language):
+            return tried(words)
 
     def edit(self, said: str) -> str:
         """The name of an edit as the journal keeps it, in this language."""
