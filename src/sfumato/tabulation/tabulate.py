@@ -130,7 +130,7 @@ def _refuse_beyond(
     """Refuse what can be withheld alone. more: there are earlier tables, or some that must be kept."""
     if isinstance(method, PrivateTables):
         if shape.means or shape.weight or more:
-            what = "private tables show counts and sums: no means, weights, earlier, kept or priced cells."
+            what = "noise is for counts and sums: no means, no weights, no earlier, kept or priced cells."
             raise ParameterError(what, hint="divide a noisy sum by its noisy count, if no number is missing")
     elif shape.of or shape.weight or more:
         what = "only counts are rounded or moved: no sums, weights, earlier, kept or priced cells."
