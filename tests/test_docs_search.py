@@ -119,10 +119,11 @@ def test_the_page_finds_what_was_typed(browser: chromium.Browser, site: Path, se
     assert action == f"{base}/search.html"
 
 
+@pytest.mark.parametrize("way", ["folder", "HTTP"])
 def test_a_newcomers_questions_are_answered_by_one_of_the_first_three(
-    browser: chromium.Browser, site: Path
+    browser: chromium.Browser, site: Path, served: str, way: str
 ) -> None:
-    browser.visit(f"{site.as_uri()}/search.html")
+    browser.visit(f"{site.as_uri() if way == 'folder' else served}/search.html")
     asked = json.dumps(list(QUESTIONS))
     hits = json.loads(
         browser.evaluate(

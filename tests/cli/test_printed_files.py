@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from cli_support import Sfumato
 from printed import Play
@@ -167,6 +169,11 @@ def test_pages_about_tables(sfumato: Sfumato) -> None:
             "N,A,_T,32\nN,B,_T,17\nN,_T,_T,49\n"
             "_T,_T,young,39\n_T,_T,old,10\n_T,_T,_T,49\n", "utf-8",
         )  # fmt: skip
+        year = sf.samples.discharges(600, seed=2).to_arrow().select(["region", "cat"])
+        year = year.append_column("quarter", pa.array([f"q{1 + i % 2}" for i in range(len(year))]))
+        csv.write_csv(year, "year.csv")
+        csv.write_csv(year.filter(pc.equal(year["quarter"], "q1")), "q1.csv")
+        ready(sfumato, "tabulate q1.csv --by region,cat --out q1")
         play.rest("tables", {"assess-tables": 1})
         play.rest("tables-from-others", {"assess-tables": 1})
 

@@ -141,12 +141,14 @@ def before_the_run(browser: chromium.Browser, base: str) -> None:
     pressed(browser, "#attacks-begin", "document.querySelector('#person')")
     looked_at(browser, "attacks")
     shown(browser, base, "/tables", "document.querySelector('#axes')")
-    typed(browser, "#set-by", "mdc,age_years,sex")
+    typed(browser, "#set-by", "mdc,sex")
     typed(browser, "#set-minimum", "5")
-    pressed(browser, "#tables-add", "document.querySelector('#tables-work')")
+    pressed(browser, "#tables-add", "document.querySelector('#tables-instead')")
+    pressed(browser, "#tables-instead", "document.querySelector('#tables-work')")
     pressed(browser, "#tables-work", "document.querySelector('td.few a')")
     pressed(browser, "td.few a", "document.querySelector('#why')")
     looked_at(browser, "tables", at="#cells")
+    pressed(browser, "#do-undo", "document.querySelector('#tables-instead')")
     pressed(browser, "#do-undo", "!document.querySelector('#tables')")
 
 

@@ -129,9 +129,13 @@ def covered(release: sf.Release, layouts: list[str]) -> None:
 
 
 def held(seed: int) -> int:
-    """Publish, attack, plant faults; how many cells were told by those that were planted."""
+    """Publish, attack, plant faults; how many cells those told; 0 where it is refused."""
     people, layouts = drawn(seed)
-    release = sf.tabulate(people, layouts, method=sf.CellSuppression(effort="fast", search_seed=seed))
+    try:
+        release = sf.tabulate(people, layouts, method=sf.CellSuppression(effort="fast", search_seed=seed))
+    except sf.DataError as error:
+        assert "cannot be hidden" in error.message
+        return 0
     shown = published(release)
     assert not any(count is not None and 0 < count < 5 for count in shown.values())
     cells = release.internal.tables["cells"].to_pylist()
@@ -157,9 +161,9 @@ def quarters(seed: int) -> bool:
     people, layouts = drawn(seed)
     both = people.append_column("quarter", pa.array(["q1" if i % 3 else "q2" for i in range(len(people))]))
     method = sf.CellSuppression(effort="fast")
-    first = sf.tabulate(both.filter(pc.equal(both["quarter"], "q1")), layouts, method=method)
     later = f"quarter,{layouts[0].split(',')[0]}"
     try:
+        first = sf.tabulate(both.filter(pc.equal(both["quarter"], "q1")), layouts, method=method)
         year = sf.tabulate(both, later, method=method, earlier=[(first, {"quarter": "q1"})])
     except sf.DataError as error:
         assert "cannot be hidden" in error.message or "are sensitive" in error.message
